@@ -3,10 +3,9 @@
 use super::error::check_places;
 use super::{LayoutError, MAX_PLACES};
 
-/// A Bloom filter in blocks of a cache line: a key sets one bit in each of the eight words of its
-/// block.
+/// A Bloom filter in cache-line blocks: a key sets one bit in each of its block's eight words.
 ///
-/// [`plan::blocked`](crate::plan::blocked) computes its odds, and finds the smallest one for a
+/// [`plan::blocked`](crate::plan::blocked) computes its odds, and finds the smallest layout for a
 /// rate.
 ///
 /// # Example
@@ -25,16 +24,16 @@ pub struct BlockedLayout {
 }
 
 impl BlockedLayout {
-    /// The bits of a block: a cache line of 64 bytes.
+    /// The bits per block: a cache line of 64 bytes.
     pub const BLOCK_BITS: u64 = 512;
 
-    /// The bits that a key sets, one in each 64-bit word of its block.
+    /// The bits that a key sets: one in each 64-bit word of its block.
     pub const HASHES: u32 = 8;
 
     /// The most blocks: [`MAX_PLACES`] bits.
     pub const MAX_BLOCKS: u64 = MAX_PLACES / Self::BLOCK_BITS;
 
-    /// `blocks` blocks of 512 bits.
+    /// Takes `blocks` blocks of 512 bits.
     ///
     /// # Errors
     /// If there are no blocks or more than [`MAX_BLOCKS`](Self::MAX_BLOCKS).

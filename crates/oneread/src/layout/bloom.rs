@@ -7,7 +7,7 @@ use super::{LayoutError, MAX_PLACES};
 
 /// A Bloom filter's bits, hash functions and probe scheme.
 ///
-/// [`plan::bloom`](crate::plan::bloom) computes its odds, and finds the smallest one for a rate.
+/// [`plan::bloom`](crate::plan::bloom) computes its odds, and finds the smallest layout for a rate.
 ///
 /// # Example
 /// ```
@@ -17,7 +17,7 @@ use super::{LayoutError, MAX_PLACES};
 /// assert!(BloomLayout::new(0, 7).is_err());
 /// let layout = BloomLayout::new(1000, 7)?;
 /// assert_eq!((layout.bits(), layout.byte_len()), (1000, 125));
-/// // Seven equal bands of a thousand bits have 142 each.
+/// // Seven equal bands of 1000 bits have 142 bits each.
 /// let banded = layout.with_scheme(SchemeName::IndependentBands)?;
 /// assert_eq!(banded.bits(), 994);
 /// # Ok::<(), oneread::layout::LayoutError>(())
@@ -31,8 +31,8 @@ pub struct BloomLayout {
 }
 
 impl BloomLayout {
-    /// `bits` (m in the papers) bits and `hashes` (k in the papers) hash functions, under the
-    /// default scheme.
+    /// Takes `bits` bits (m in the papers) and `hashes` hash functions (k), with the default
+    /// scheme.
     ///
     /// # Errors
     /// If there are no bits or more than [`MAX_PLACES`], no hashes or more than
@@ -43,8 +43,7 @@ impl BloomLayout {
         Ok(Self { bits, hashes, scheme: SchemeName::default() })
     }
 
-    /// The same under another scheme. Under a banded one the bits are rounded down to a multiple of
-    /// the hashes.
+    /// Changes the scheme. A banded scheme rounds the bits down to a multiple of the hashes.
     ///
     /// # Errors
     /// If a banded scheme has more hashes than bits.

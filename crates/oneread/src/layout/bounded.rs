@@ -3,12 +3,12 @@
 use super::error::check_places;
 use super::{LayoutError, MAX_PLACES};
 
-/// The lines of a bounded map, and how many items they are for.
+/// The lines of a bounded map, and its capacity in items.
 ///
-/// A line is two groups of sixteen slots. The *home lines* have a home for each key, and take most
-/// keys; the few that find neither their home nor their other groups free go to a line of the *last
-/// level*, and if that is full to the *stash*, one line that all keys share.
-/// [`plan::bounded`](crate::plan::bounded) computes how many that are under churn.
+/// A line is two groups of sixteen slots. Each key has its home in one of the *home lines*, which
+/// hold most keys. A key that finds no free slot there spills to a line of the *last level*. If
+/// that line is full, it spills to the *stash*, a line that all keys share.
+/// [`plan::bounded`](crate::plan::bounded) computes how many keys spill under churn.
 ///
 /// # Example
 /// ```
@@ -17,7 +17,7 @@ use super::{LayoutError, MAX_PLACES};
 /// assert!(BoundedLayout::for_capacity(0).is_err());
 /// let layout = BoundedLayout::for_capacity(1_000_000)?;
 /// assert!((0.90..0.91).contains(&(1_000_000.0 / layout.slots() as f64)));
-/// // 62 items for the two lines that are not the stash are 97% of them: too many for comfort, but it can be asked for.
+/// // 62 items would fill 97% of the two lines besides the stash: more than advisable, but valid.
 /// assert_eq!(BoundedLayout::new(62, 1, 1)?.slots(), 96);
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
@@ -30,16 +30,17 @@ pub struct BoundedLayout {
 }
 
 impl BoundedLayout {
-    /// The slots of a line.
+    /// The slots per line.
     pub const LINE_SLOTS: u64 = 32;
 
-    /// Items for a hundred slots, of [`for_capacity`](Self::for_capacity).
+    /// Items per 100 slots in [`for_capacity`](Self::for_capacity).
     pub const PERCENT: u64 = 90;
 
-    /// Home lines for a line of the last level, of [`for_capacity`](Self::for_capacity).
+    /// Home lines per line of the last level in [`for_capacity`](Self::for_capacity).
     pub const HOME_LINES_A_LAST_LINE: u64 = 96;
 
-    /// So many home lines and lines of the last level, for `capacity` items.
+    /// Takes `home_lines` home lines and `last_lines` lines of the last level, for `capacity`
+    /// items.
     ///
     /// # Errors
     /// If there are no items, no home lines or no last lines, more than [`MAX_PLACES`] slots, or
@@ -53,9 +54,9 @@ impl BoundedLayout {
         Ok(layout)
     }
 
-    /// The lines for so many items under endless churn: nine tenths of the slots are for items, and
-    /// a line in 97 is of the last level. Then an insertion needs the stash with a probability of
-    /// about 1e-18: [`plan::bounded`](crate::plan::bounded).
+    /// Chooses the lines for `items` items under endless churn: a load of 90%, and one line in 97
+    /// in the last level. An insertion then needs the stash with a probability of about 1e-18:
+    /// [`plan::bounded`](crate::plan::bounded).
     ///
     /// # Errors
     /// If there are no items, or too many.
@@ -64,16 +65,16 @@ impl BoundedLayout {
         let (slots, of_a_line) = (items * 100, Self::PERCENT * Self::LINE_SLOTS);
         let lines = slots / of_a_line;
         let last = lines.div_ceil(Self::HOME_LINES_A_LAST_LINE + 1).max(1);
-        // The stash is one of the lines, unless they are so few that it would be a large part of
-        // them.
+        // The stash counts as one of the lines, except in small maps, where it would be a large
+        // part.
         let home = if last == 1 { slots.div_ceil(of_a_line) } else { lines - last - 1 };
         Self::new(items, home, last)
     }
 
     getters! {
-        /// The items it is for; a map refuses more.
+        /// The capacity in items; a map refuses more.
         capacity: u64,
-        /// The lines that have the keys' homes.
+        /// The lines with the keys' homes.
         home_lines: u64,
         /// The lines of the last level.
         last_lines: u64,

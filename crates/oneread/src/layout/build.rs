@@ -10,9 +10,9 @@ use super::LayoutError;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The parameters make no layout.
+    /// The parameters describe no valid layout.
     Layout(LayoutError),
-    /// There is no memory for the layout.
+    /// The layout does not fit in memory.
     OutOfMemory(OutOfMemory),
 }
 

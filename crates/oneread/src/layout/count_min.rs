@@ -7,11 +7,11 @@ use super::{LayoutError, MAX_PLACES};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Update {
-    /// All of them. Sketches can be added up, and counts can be taken back.
+    /// All of them. Sketches can be added, and counts can be subtracted.
     #[default]
     Plain,
-    /// Only as far as needed to make the estimate right. Estimates are never above those of a plain
-    /// sketch, but sketches cannot be added up, nor counts taken back.
+    /// Only as far as the estimate requires. Estimates never exceed those of a plain sketch, but
+    /// sketches cannot be added and counts cannot be subtracted.
     Conservative,
 }
 
@@ -22,15 +22,15 @@ pub enum Rows {
     /// One word of the digest per row: rows fail independently, so that (ε, δ) holds for every δ.
     #[default]
     Independent,
-    /// Row i at h1 + i·h2, from two words, as in older files. They miss a
-    /// δ much below ε: [`two_word_failure_bound`](crate::plan::count_min::two_word_failure_bound).
+    /// Row i at h1 + i·h2, from two words, as in older files. Such rows miss a δ much below ε:
+    /// [`two_word_failure_bound`](crate::plan::count_min::two_word_failure_bound).
     TwoWords,
 }
 
-/// A count-min sketch's width, depth, rows and way of updating.
+/// A count-min sketch's width, depth, rows and update rule.
 ///
-/// [`plan::count_min`](crate::plan::count_min) finds the layout for an error and says how likely a
-/// larger one is.
+/// [`plan::count_min`](crate::plan::count_min) finds the layout for an error, and computes the
+/// probability of a larger one.
 ///
 /// # Example
 /// ```
@@ -51,8 +51,8 @@ pub struct CountMinLayout {
 }
 
 impl CountMinLayout {
-    /// `depth` (d in the papers) independent rows of `width` (w in the papers) counters, updated
-    /// plainly.
+    /// Takes `depth` independent rows (d in the papers) of `width` counters (w), with plain
+    /// updates.
     ///
     /// # Errors
     /// If a row has no counters, if there are no rows or more than
@@ -64,22 +64,22 @@ impl CountMinLayout {
         Ok(Self { width, depth, update: Update::default(), rows: Rows::default() })
     }
 
-    /// The same with another way of updating.
+    /// Changes the update rule.
     #[must_use]
     pub const fn with_update(self, update: Update) -> Self {
         Self { update, ..self }
     }
 
-    /// The same with rows of other hash functions.
+    /// Changes the hash functions of the rows.
     #[must_use]
     pub const fn with_rows(self, rows: Rows) -> Self {
         Self { rows, ..self }
     }
 
     getters! {
-        /// The counters of a row (w in the papers).
+        /// The counters per row (w in the papers).
         width: u64,
-        /// The rows, and so the hash functions (d in the papers).
+        /// The number of rows and of hash functions (d in the papers).
         depth: u32,
         /// Which counters an update raises.
         update: Update,

@@ -5,25 +5,24 @@ use crate::hash::probes::SchemeName;
 use super::error::{check_hashes, check_places, places_used};
 use super::{LayoutError, MAX_PLACES};
 
-/// What an item does to a counter that two of its probes fall on.
+/// What an item does to a counter that two of its probes share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Counting {
-    /// Each probe moves its counter, so that one item may move a counter twice. The common way, and
+    /// Each probe moves its counter, so that one item may move a counter twice. The usual rule, and
     /// the faster one.
     #[default]
     EachProbe,
-    /// An item moves each of its counters once. For small tables, where probes often coincide and
-    /// counters are narrow: Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices",
-    /// 2008, section XI-B.
+    /// An item moves each of its counters once. For small tables with narrow counters, where probes
+    /// often coincide: Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008,
+    /// section XI-B.
     OncePerItem,
 }
 
-/// A counting Bloom filter's counters, hash functions, width of a counter, way of counting and
-/// probe scheme.
+/// A counting Bloom filter's counters, their width, hash functions, counting rule and probe scheme.
 ///
-/// [`plan::counting`](crate::plan::counting) computes its odds, among them those of a counter that
-/// gets stuck.
+/// [`plan::counting`](crate::plan::counting) computes its odds, including that of a saturated
+/// counter.
 ///
 /// # Example
 /// ```
@@ -53,8 +52,8 @@ impl CountingLayout {
     /// The widest counter.
     pub const MAX_COUNTER_BITS: u32 = 8;
 
-    /// `counters` (m in the papers) counters of `counter_bits` bits and `hashes` (k in the papers)
-    /// hash functions, which count each probe, under the default scheme.
+    /// Takes `counters` counters (m in the papers) of `counter_bits` bits and `hashes` hash
+    /// functions (k), with the default scheme. Each probe counts.
     ///
     /// # Errors
     /// If there are no counters or more than [`MAX_PLACES`], no hashes or more than
@@ -78,14 +77,13 @@ impl CountingLayout {
         })
     }
 
-    /// The same with another way of counting.
+    /// Changes the counting rule.
     #[must_use]
     pub const fn with_counting(self, counting: Counting) -> Self {
         Self { counting, ..self }
     }
 
-    /// The same under another scheme. Under a banded one the counters are rounded down to a
-    /// multiple of the hashes.
+    /// Changes the scheme. A banded scheme rounds the counters down to a multiple of the hashes.
     ///
     /// # Errors
     /// If a banded scheme has more hashes than counters.
@@ -101,13 +99,13 @@ impl CountingLayout {
         hashes: u32,
         /// The width of a counter (b in the papers).
         counter_bits: u32,
-        /// What an item does to a counter that two of its probes fall on.
+        /// What an item does to a counter that two of its probes share.
         counting: Counting,
         /// How a key's probes are found.
         scheme: SchemeName,
     }
 
-    /// The largest value of a counter, where it gets stuck: 2^b − 1.
+    /// The largest value of a counter, at which it saturates: 2^b − 1.
     #[must_use]
     pub const fn most(&self) -> u32 {
         (1 << self.counter_bits) - 1

@@ -7,14 +7,14 @@ use super::{LayoutError, MAX_PLACES};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Ties {
-    /// The leftmost: that of the first sub-table, or of the first child.
+    /// The leftmost: that of the first sub-table or the first child.
     #[default]
     Left,
     /// Each with the same probability.
     Random,
 }
 
-/// The size of a d-left filter's bucket: what it reserves for its state, how much it holds.
+/// The size of a d-left filter's bucket, which fixes its state bits and its capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BucketBits {
     /// 64 bits: 4 of state, 60 for at most six fingerprints.
@@ -24,7 +24,7 @@ pub enum BucketBits {
 }
 
 impl BucketBits {
-    /// The size of 64 or 128 bits.
+    /// Finds the size with `bits` bits: 64 or 128.
     #[must_use]
     pub const fn from_bits(bits: u32) -> Option<Self> {
         match bits {
@@ -34,7 +34,7 @@ impl BucketBits {
         }
     }
 
-    /// The bits of a bucket: 64 or 128.
+    /// The bits per bucket: 64 or 128.
     #[must_use]
     pub const fn bits(self) -> u32 {
         match self {
@@ -62,11 +62,10 @@ impl BucketBits {
     }
 }
 
-/// The leading bits of fingerprints that a bucket's state tells, so that they need not be stored.
+/// The leading bits of fingerprints that a bucket's state implies, so that they are not stored.
 ///
-/// Fingerprints are kept in the order of their leading bits; the state then says how many begin
-/// with 0 (one bit saved), or with 00, 01, 10 and 11 (two bits saved). How many states there are
-/// for that:
+/// A bucket orders its fingerprints by their leading bits. Its state then says how many begin with
+/// 0 (one implied bit), or with 00, 01, 10 and 11 (two implied bits). The states that this needs:
 ///
 /// | states | 64-bit bucket: 16 | 128-bit bucket: 256 |
 /// | --- | --- | --- |
@@ -75,41 +74,40 @@ impl BucketBits {
 /// | `Paper` | the same | loads 0–5 and 8–10 with their zeros: 51; 6 and 7 by two bits: 84 + 120; 11: all 256 |
 ///
 /// Bonomi et al., "Bloom Filters via d-Left Hashing and Dynamic Bit Reassignment", 2006, section
-/// II-B, which gives a load of 11 a zero count too: that would take 267 states.
+/// II-B. The paper also counts zeros at a load of 11, which would take 267 states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Semisort {
-    /// Nothing is saved: all bits are stored.
+    /// All bits are stored.
     None,
-    /// One bit, at the loads whose zeros the state can count.
+    /// One implied bit, at the loads whose zeros the state can count.
     One,
-    /// As much as the state can tell: one bit in a 64-bit bucket, up to two in a 128-bit bucket.
+    /// As many as the state can imply: one in a 64-bit bucket, up to two in a 128-bit bucket.
     #[default]
     Paper,
 }
 
-/// How the bits of a bucket, or of a group of them, are divided among its fingerprints.
+/// How the bits of a bucket, or of a group of buckets, are divided among the fingerprints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Division {
-    /// Equally; what is left over is not used.
+    /// Equally; the remainder stays unused.
     #[default]
     Equal,
-    /// Equally in a bucket, but of what is left over in a group, the first buckets that it is
-    /// enough for get one bit more for each of their fingerprints. (The paper's example, loads of
-    /// 5, 5, 4 and 4: one bucket of fourteen bits, three of thirteen.)
+    /// Equally, but the remainder in a group gives one bit more per fingerprint to as many of the
+    /// first buckets as it suffices for. (The paper's example, loads of 5, 5, 4 and 4: one bucket
+    /// of fourteen bits, three of thirteen.)
     Uneven,
-    /// The same for every load, as if each bucket were full, and nothing is told by the state: what
-    /// the paper starts from. For comparison.
+    /// As if each bucket were full, whatever its load, and without implied bits: the paper's
+    /// starting point. For comparison.
     Fixed,
 }
 
-/// A d-left filter's sub-tables, bucket size, way of semi-sorting, groups and tie rule; and whether
-/// all buckets of a key lie in one page.
+/// A d-left filter's sub-tables, bucket size, semi-sorting, groups, tie rule and optional pages.
 ///
-/// A key has one bucket in each sub-table; its fingerprint goes to the least loaded of them. The
-/// bits of a bucket are divided equally among its fingerprints, whose length so depends on the
-/// load. [`plan::dleft`](crate::plan::dleft) computes its odds.
+/// A key has one bucket in each sub-table; its fingerprint goes to the least loaded one. The
+/// fingerprints of a bucket share its bits equally, so that their length depends on the load.
+/// [`plan::dleft`](crate::plan::dleft) computes its odds.
 ///
 /// # Example
 /// ```
@@ -118,7 +116,7 @@ pub enum Division {
 /// assert!(DLeftLayout::new(0, 4096, BucketBits::Bits64).is_err());
 /// let layout = DLeftLayout::new(3, 4096, BucketBits::Bits64)?;
 /// assert_eq!((layout.total_buckets(), layout.capacity(), layout.byte_len()), (12288, 6, 98304));
-/// // Four fingerprints share 60 bits, and the state tells the first bit of each.
+/// // Four fingerprints share 60 bits, and the state implies the first bit of each.
 /// assert_eq!(layout.fingerprint_bits(4, 4), 16);
 /// assert_eq!(layout.fingerprint_bits(6, 6), 10);
 /// # Ok::<(), oneread::layout::LayoutError>(())
@@ -132,7 +130,7 @@ pub struct DLeftLayout {
     group: u32,
     ties: Ties,
     division: Division,
-    /// How many pages there are, each with these sub-tables; 0 if there are none.
+    /// The number of pages, each with these sub-tables; 0 without pages.
     pages: u64,
 }
 
@@ -143,17 +141,17 @@ impl DLeftLayout {
     /// The most pages.
     pub const MAX_PAGES: u64 = 1 << 30;
 
-    /// The most sub-tables. Three are best, four not much worse.
+    /// The most sub-tables. Three give the lowest rate, four a slightly higher one.
     pub const MAX_SUBTABLES: usize = 8;
 
-    /// The most buckets in a group.
+    /// The most buckets per group.
     pub const MAX_GROUP: u32 = 16;
 
-    /// How many times larger than the smallest sub-table the largest may be.
+    /// The largest ratio between two sub-tables' sizes.
     pub const MAX_RATIO: u64 = 16;
 
-    /// `subtables` (d in the papers) sub-tables of `buckets_each` buckets, semi-sorted as in the
-    /// paper, not grouped, with ties to the left.
+    /// Takes `subtables` sub-tables (d in the papers) of `buckets_each` buckets: semi-sorted as in
+    /// the paper, without groups, with ties to the left.
     ///
     /// # Errors
     /// If there are no sub-tables or more than [`MAX_SUBTABLES`](Self::MAX_SUBTABLES), no buckets
@@ -164,10 +162,10 @@ impl DLeftLayout {
         Self::uneven(&[buckets_each; Self::MAX_SUBTABLES][..subtables], bucket_bits)
     }
 
-    /// Sub-tables of different sizes, by their buckets, otherwise as [`new`](Self::new).
+    /// Like [`new`](Self::new), but takes the number of buckets of each sub-table.
     ///
-    /// With ties to the left, a larger first sub-table makes for fewer false positives: 2:1:1 for
-    /// 12% fewer than equal ones at four items a 64-bit bucket. A smaller first one makes for more.
+    /// With ties to the left, a larger first sub-table lowers the false-positive rate, and a
+    /// smaller one raises it. Sizes of 2:1:1 lower it by 12% at four items per 64-bit bucket.
     ///
     /// # Errors
     /// As [`new`](Self::new), and if a sub-table is more than [`MAX_RATIO`](Self::MAX_RATIO) times
@@ -199,11 +197,11 @@ impl DLeftLayout {
         Ok(layout)
     }
 
-    /// Pages of 4096 bytes, each a small filter of three sub-tables, the first as large as the
-    /// others together: all buckets of a key lie in its page. Otherwise as [`new`](Self::new).
+    /// Like [`new`](Self::new), but all buckets of a key lie in one page of 4096 bytes. Each page
+    /// is a small filter of three sub-tables, the first as large as the other two together.
     ///
     /// A lookup then costs one TLB miss in memory, or one read of a file. The last sixteen bytes of
-    /// a page are for a checksum: 510 buckets of 64 bits are left, 255 of 128.
+    /// a page hold a checksum, which leaves 510 buckets of 64 bits or 255 of 128.
     ///
     /// # Errors
     /// If there are no pages, or more than [`MAX_PAGES`](Self::MAX_PAGES).
@@ -216,14 +214,13 @@ impl DLeftLayout {
         Ok(Self { pages, ..Self::uneven(&buckets, bucket_bits)? })
     }
 
-    /// The same with another way of semi-sorting.
+    /// Changes the semi-sorting.
     #[must_use]
     pub const fn with_semisort(self, semisort: Semisort) -> Self {
         Self { semisort, ..self }
     }
 
-    /// The same with buckets in groups of `group` that share their bits. Each sub-table is rounded
-    /// down to whole groups.
+    /// Lets each `group` buckets share their bits. Each sub-table is rounded down to whole groups.
     ///
     /// # Errors
     /// If the group is 0 or more than [`MAX_GROUP`](Self::MAX_GROUP), or larger than a sub-table.
@@ -236,31 +233,31 @@ impl DLeftLayout {
         Ok(Self { group, ..self })
     }
 
-    /// The same with another rule for ties between sub-tables.
+    /// Changes the rule for ties between sub-tables.
     #[must_use]
     pub const fn with_ties(self, ties: Ties) -> Self {
         Self { ties, ..self }
     }
 
-    /// The same with bits divided in another way.
+    /// Changes the division of bits.
     #[must_use]
     pub const fn with_division(self, division: Division) -> Self {
         Self { division, ..self }
     }
 
-    /// The buckets of each sub-table, from left to right; if there are pages, those of one page.
+    /// The buckets of each sub-table, from left to right; with pages, those of one page.
     #[must_use]
     pub fn buckets(&self) -> &[u64] {
         &self.buckets[..self.subtables]
     }
 
-    /// The pages; none if a key's buckets may lie anywhere.
+    /// The number of pages; `None` if a key's buckets may lie anywhere.
     #[must_use]
     pub const fn pages(&self) -> Option<u64> {
         if self.pages == 0 { None } else { Some(self.pages) }
     }
 
-    /// The buckets of all sub-tables, and of all pages.
+    /// The buckets of all sub-tables and pages.
     #[must_use]
     pub fn total_buckets(&self) -> u64 {
         self.buckets().iter().sum::<u64>() * self.pages.max(1)
@@ -269,9 +266,9 @@ impl DLeftLayout {
     getters! {
         /// The size of a bucket.
         bucket_bits: BucketBits,
-        /// Which leading bits the state tells.
+        /// Which leading bits the state implies.
         semisort: Semisort,
-        /// The buckets of a group; 1 if they are not grouped.
+        /// The buckets per group; 1 without groups.
         group: u32,
         /// Which of equally loaded buckets a fingerprint goes to.
         ties: Ties,
@@ -285,22 +282,21 @@ impl DLeftLayout {
         self.bucket_bits.capacity()
     }
 
-    /// The most bits of a fingerprint that a filter stores, apart from those that the state tells.
-    /// Lone fingerprints in large buckets could have more; at once in 10^18 lookups nobody would
-    /// notice.
+    /// The most stored bits per fingerprint. A lone fingerprint in a large bucket could have more,
+    /// but one false positive in 10^18 lookups is rare enough.
     pub const MAX_STORED_BITS: u32 = 60;
 
     /// The length of each fingerprint in a bucket of `load` fingerprints, in a group of
-    /// `group_load` in all: the stored bits and those that the state tells. In a group of one
-    /// bucket the two loads are equal.
+    /// `group_load` in all: its stored and its implied bits. In a group of one bucket the two loads
+    /// are equal.
     ///
-    /// The bits of a group are divided equally, and the remainder of the division is not counted.
+    /// The group's bits are divided equally, and the remainder is not counted.
     #[must_use]
     pub const fn fingerprint_bits(&self, load: u32, group_load: u32) -> u32 {
         if group_load == 0 { 0 } else { self.share(group_load) + self.told_bits(load) }
     }
 
-    /// The bits that there are for each fingerprint in a group of `group_load`, which is not 0.
+    /// The bits available to each fingerprint in a group of `group_load`, which is not 0.
     const fn share(&self, group_load: u32) -> u32 {
         let space = self.bucket_bits.fingerprint_space();
         match self.division {
@@ -315,7 +311,7 @@ impl DLeftLayout {
         if share < Self::MAX_STORED_BITS { share } else { Self::MAX_STORED_BITS }
     }
 
-    /// The leading bits of a fingerprint that the state tells at a load.
+    /// The leading bits of a fingerprint that the state implies at a load.
     pub(crate) const fn told_bits(&self, load: u32) -> u32 {
         if matches!(self.division, Division::Fixed) {
             return 0;
@@ -332,7 +328,7 @@ impl DLeftLayout {
         }
     }
 
-    /// The bits of all buckets, and those that pages have for their checksums.
+    /// The bits of all buckets, and of the pages' checksums.
     #[must_use]
     pub fn bits(&self) -> u64 {
         match self.pages() {

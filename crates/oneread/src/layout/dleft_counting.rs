@@ -10,46 +10,46 @@ pub enum Remainders {
     /// All of one length, whatever the load: the dlCBF of the papers. Its rate never rises with
     /// age.
     Fixed,
-    /// All remainders of a bucket have the length that the most of them ever there at a time leaves
-    /// room for: the ddlCBF. The state of a bucket tells one bit of each of them besides
-    /// (semi-sorting).
+    /// One length per bucket: what the bucket's highest load so far leaves room for. This is the
+    /// ddlCBF. The bucket's state implies one bit of each remainder (semi-sorting).
     #[default]
     OneSize,
-    /// As `OneSize`, but a bucket that was crowded once gives its new remainders the next longer
-    /// length, where there is room again. Its state cannot tell a bit besides.
+    /// Like `OneSize`, but a bucket that was crowded once gives new remainders the next longer
+    /// length when it has room again. Its state implies no bit.
     TwoSizes,
 }
 
 impl Remainders {
-    /// All of them.
+    /// All policies.
     pub const ALL: [Self; 3] = [Self::Fixed, Self::OneSize, Self::TwoSizes];
 }
 
-/// What becomes of equal remainders: of a key that is inserted several times, or of keys that look
-/// alike.
+/// What happens to equal remainders: of a key inserted several times, or of keys with one
+/// fingerprint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Repeats {
     /// They are counted up to [four](DLeftCountingLayout::STICKS_AT), in as few cells as the
-    /// counters allow; four stay for good. So no key fills a bucket, however often it comes.
+    /// counters allow. A count of four is saturated and never falls. So no key fills a bucket,
+    /// however often it is inserted.
     #[default]
     Stick,
-    /// Those that the counters cannot count get cells of their own: nothing stays for good, but a
-    /// key that comes often fills its bucket. The way of the paper's experiment.
+    /// What the counters cannot count gets cells of its own. Nothing saturates, but a key inserted
+    /// often fills its bucket. The paper's experiment does this.
     Copy,
 }
 
 impl Repeats {
-    /// All of them.
+    /// All policies.
     pub const ALL: [Self; 2] = [Self::Stick, Self::Copy];
 }
 
 /// The sub-tables, buckets and cells of a d-left filter that can delete.
 ///
-/// A bucket has 128 bits: 8 tell its state, 120 are divided among its cells. A cell holds a
-/// remainder and, in `counter_bits` bits, how many keys share it.
+/// A bucket has 128 bits: 8 for its state, 120 divided among its cells. A cell holds a remainder
+/// and, in `counter_bits` bits, the number of keys that share it.
 ///
-/// | cells so far, at most | bits of a cell | `OneSize` tells besides | `TwoSizes` has |
+/// | most cells so far | bits per cell | implied in `OneSize` | lengths in `TwoSizes` |
 /// | --- | --- | --- | --- |
 /// | 4 (`Fixed` only) | 30 | | |
 /// | 5, 6, 7 | 24, 20, 17 | one bit | 24; 20 and 24; 17 and 20 |
@@ -62,7 +62,8 @@ impl Repeats {
 /// ```
 /// use oneread::layout::{DLeftCountingLayout, Remainders};
 ///
-/// // The paper's experiment: four sub-tables of 2048 buckets, eight cells of 15 bits, one of them a counter.
+/// // The paper's experiment: four sub-tables of 2048 buckets; eight cells of 15 bits, one a
+/// // counter.
 /// let layout = DLeftCountingLayout::new(4, 2048)?;
 /// let fixed = layout.with_remainders(Remainders::Fixed)?.with_capacity(8)?;
 /// assert_eq!((fixed.byte_len(), fixed.counter_bits(), fixed.minimal_bits()), (131072, 1, 14));
@@ -90,20 +91,19 @@ impl DLeftCountingLayout {
     /// The bits of a bucket that its cells share.
     pub const CELL_SPACE: u32 = 120;
 
-    /// The usual number of cells that a bucket can be divided into: half as much again as the usual
-    /// load of six. More make for shorter minimal remainders, and so for more keys that must be
-    /// placed together whatever the loads.
+    /// The usual most cells per bucket: half as many again as the usual load of six. More cells
+    /// shorten the minimal remainders, so that more keys must share all their buckets.
     pub const CAPACITY: u32 = 9;
 
     /// The widest counter of a cell.
     pub const MAX_COUNTER_BITS: u32 = 2;
 
-    /// Where the count of equal remainders sticks: what a counter of two bits can tell.
+    /// Where the count of equal remainders saturates: the most that a counter of two bits can hold.
     pub const STICKS_AT: u32 = 4;
 
-    /// `subtables` (d in the papers) sub-tables of `buckets_each` buckets, with remainders of one
-    /// size in a bucket, up to [`CAPACITY`](Self::CAPACITY) cells, counters of one bit, and repeats
-    /// that stick.
+    /// Takes `subtables` sub-tables (d in the papers) of `buckets_each` buckets. Remainders of a
+    /// bucket have one size, buckets up to [`CAPACITY`](Self::CAPACITY) cells, counters one bit,
+    /// and repeats stick.
     ///
     /// # Errors
     /// If there are no sub-tables or more than [`MAX_SUBTABLES`](Self::MAX_SUBTABLES), no buckets,
@@ -122,19 +122,19 @@ impl DLeftCountingLayout {
         })
     }
 
-    /// The same with remainders of other lengths.
+    /// Changes the lengths of remainders.
     ///
     /// # Errors
-    /// If a bucket cannot have its [capacity](Self::with_capacity) then; and for two sizes where
-    /// repeats stick, if the [counters](Self::with_counter_bits) have fewer than two bits: a count
-    /// in several cells would come apart when some of them are cut.
+    /// If a bucket cannot then have its [capacity](Self::with_capacity). Also for two sizes where
+    /// repeats stick, if the [counters](Self::with_counter_bits) have fewer than two bits: cutting
+    /// some cells of a count would split it.
     pub fn with_remainders(self, remainders: Remainders) -> Result<Self, LayoutError> {
         Self { remainders, ..self }.checked()
     }
 
-    /// The same with up to `capacity` cells in a bucket.
+    /// Allows up to `capacity` cells per bucket.
     ///
-    /// The remainders of a bucket of so many are the *minimal* ones: see
+    /// The remainders of a full bucket are the *minimal* ones: see
     /// [`minimal_bits`](Self::minimal_bits).
     ///
     /// # Errors
@@ -143,8 +143,8 @@ impl DLeftCountingLayout {
         Self { capacity, ..self }.checked()
     }
 
-    /// The same with counters of `counter_bits` bits in the cells: each bit doubles what a cell can
-    /// count, and the rate.
+    /// Gives cells counters of `counter_bits` bits. Each bit doubles what a cell can count, and the
+    /// rate.
     ///
     /// # Errors
     /// If there are more than [`MAX_COUNTER_BITS`](Self::MAX_COUNTER_BITS); and as
@@ -153,7 +153,7 @@ impl DLeftCountingLayout {
         Self { counter_bits, ..self }.checked()
     }
 
-    /// The same with another way to treat repeats.
+    /// Changes what happens to repeats.
     ///
     /// # Errors
     /// As [`with_remainders`](Self::with_remainders).
@@ -161,8 +161,7 @@ impl DLeftCountingLayout {
         Self { repeats, ..self }.checked()
     }
 
-    /// The same with all policies at once, so that no way to them passes through what does not
-    /// exist.
+    /// Sets all policies at once, so that no intermediate layout has to be valid.
     pub(crate) fn with_policies(
         self,
         remainders: Remainders,
@@ -178,7 +177,7 @@ impl DLeftCountingLayout {
             Remainders::Fixed => (4, 12),
             Remainders::OneSize | Remainders::TwoSizes => (5, 12),
         };
-        // Eleven cells are no longer than twelve, and there are no states to spare.
+        // Eleven cells are no longer than twelve, and no states are left for them.
         let possible = self.remainders == Remainders::Fixed || self.capacity != 11;
         if self.capacity < least || self.capacity > most || !possible {
             return Err(LayoutError::Cells { at_least: least, at_most: most, found: self.capacity });
@@ -200,9 +199,10 @@ impl DLeftCountingLayout {
         remainders: Remainders,
         /// The most cells in a bucket.
         capacity: u32,
-        /// The bits of a cell's counter, which counts one key more than it says: none if 0.
+        /// The bits of a cell's counter, which counts one key more than its value: 0 for no
+        /// counter.
         counter_bits: u32,
-        /// What becomes of equal remainders.
+        /// What happens to equal remainders.
         repeats: Repeats,
     }
 
@@ -218,33 +218,34 @@ impl DLeftCountingLayout {
         self.total_buckets() * self.capacity as u64
     }
 
-    /// The bits of a cell in a bucket divided into `cells`.
+    /// The bits per cell in a bucket divided into `cells`.
     #[must_use]
     pub(crate) const fn cell_bits(cells: u32) -> u32 {
         Self::CELL_SPACE / cells
     }
 
-    /// The bits of the minimal remainder (log2 R in the paper), stored and told, which is never
-    /// cut: keys that agree in them and in their first bucket share all their buckets, and are kept
-    /// in the same one.
+    /// The bits of the minimal remainder (log2 R in the paper), stored and implied, which is never
+    /// cut. Keys that agree in these and in their first bucket share all their buckets, and lie in
+    /// the same one.
     #[must_use]
     pub const fn minimal_bits(&self) -> u32 {
         self.minimal_stored_bits() + self.always_told() as u32
     }
 
-    /// Those of the minimal remainder's bits that a cell holds.
+    /// The minimal remainder's bits that a cell stores.
     pub(crate) const fn minimal_stored_bits(&self) -> u32 {
         Self::cell_bits(self.capacity) - self.counter_bits
     }
 
-    /// Whether the state of a bucket tells a bit of each remainder, however crowded it is.
+    /// Reports whether a bucket's state implies a bit of each remainder at every load.
     pub(crate) const fn always_told(&self) -> bool {
         matches!(self.remainders, Remainders::OneSize) && self.capacity <= 10
     }
 
-    /// The bits of a remainder, stored and told, in a bucket that held `most` cells at most so far.
+    /// The bits of a remainder, stored and implied, in a bucket whose highest load so far is
+    /// `most`.
     ///
-    /// With two sizes these are the bits of the shorter ones, at the worst.
+    /// With two sizes, this is the worst case for the shorter one.
     #[must_use]
     pub fn remainder_bits(&self, most: u32) -> u32 {
         let most = most.clamp(self.fewest_cells(), self.capacity);
@@ -261,7 +262,7 @@ impl DLeftCountingLayout {
     pub(crate) const fn fewest_cells(&self) -> u32 {
         match self.remainders {
             Remainders::Fixed => self.capacity,
-            // Then there are not states enough for buckets of five cells as well.
+            // Then no states are left for buckets of five cells.
             Remainders::OneSize if self.capacity == 12 => 6,
             _ => 5,
         }

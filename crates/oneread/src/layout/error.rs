@@ -1,4 +1,4 @@
-//! What a layout cannot be made of.
+//! Parameters that no layout can have.
 
 use core::fmt;
 
@@ -18,9 +18,9 @@ use super::{MAX_HASHES, MAX_PLACES};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum LayoutError {
-    /// A structure without any of these: "bits", "blocks", "buckets", "cells", "counters",
-    /// "counters a row", "filters", "fingerprint bits", "items", "levels", "lines", "slots", "slots
-    /// a bucket", "sub-tables".
+    /// A structure without any of these: `bits`, `blocks`, `buckets`, `cells`, `counters`,
+    /// `counters a row`, `filters`, `fingerprint bits`, `items`, `levels`, `lines`, `slots`, `slots
+    /// a bucket`, `sub-tables`.
     Zero {
         /// What there must be at least one of.
         what: &'static str,
@@ -31,14 +31,14 @@ pub enum LayoutError {
         what: &'static str,
         /// The most there may be.
         expected: u64,
-        /// The number asked for; `u64::MAX` stands for anything above it too.
+        /// The number requested; `u64::MAX` also stands for anything above it.
         found: u64,
     },
     /// No hash functions (rows, in a count-min sketch), or too many.
     Hashes {
         /// The most there may be; the least is 1.
         expected: u32,
-        /// The number asked for.
+        /// The number requested.
         found: u32,
     },
     /// A scheme that gives each hash a band of the table needs a place in each band.
@@ -50,37 +50,37 @@ pub enum LayoutError {
         /// The number of bits or counters.
         found: u64,
     },
-    /// A counter is narrower or wider than a counting filter can have it.
+    /// A counter is narrower or wider than a counting filter supports.
     CounterBits {
         /// The narrowest.
         at_least: u32,
         /// The widest.
         at_most: u32,
-        /// The width asked for.
+        /// The width requested.
         found: u32,
     },
-    /// A bucket of a d-left filter that can delete cannot be divided into so many cells.
+    /// A bucket of a d-left filter that can delete does not support `found` cells.
     Cells {
         /// The fewest.
         at_least: u32,
         /// The most.
         at_most: u32,
-        /// The number asked for; eleven are as short as twelve, and not offered.
+        /// The number requested. Eleven cells are as short as twelve, and not supported.
         found: u32,
     },
-    /// A line filter cannot have remainders of so many bits: 8, 9, 10, 12 or 16.
+    /// A line filter does not support remainders of `found` bits: only 8, 9, 10, 12 or 16.
     RemainderBits {
-        /// The bits asked for.
+        /// The bits requested.
         found: u32,
     },
     /// A rate, an error or a ratio that is not strictly between 0 and 1.
     Fraction {
         /// Which number: "rate", "tightening", "epsilon", "delta".
         what: &'static str,
-        /// The number, perhaps not a number at all.
+        /// The number; may be NaN.
         found: f64,
     },
-    /// A number of bits for each key that is not positive and finite.
+    /// A number of bits per key that is not positive and finite.
     BitsPerKey {
         /// The number.
         found: f64,
@@ -89,7 +89,7 @@ pub enum LayoutError {
     Growth {
         /// The least factor.
         expected: u32,
-        /// The factor asked for.
+        /// The factor requested.
         found: u32,
     },
     /// A summary of multiple filters needs one for each level of its table.
@@ -99,18 +99,17 @@ pub enum LayoutError {
         /// The filters of the summary.
         found: usize,
     },
-    /// No layout within the limits meets the rate with probes of this scheme; independent ones meet
-    /// it.
+    /// No layout within the limits meets the rate with probes of this scheme. Independent probes
+    /// meet it.
     OutOfReachOfScheme {
-        /// The scheme that was to be used.
+        /// The requested scheme.
         scheme: SchemeName,
-        /// The rate that was to be met.
+        /// The requested rate.
         rate: f64,
-        /// For this number of items.
+        /// The number of items.
         items: u64,
     },
-    /// A calculation would take more steps than it may: so it ends on every machine, and in about
-    /// the same time.
+    /// A calculation would exceed its limit of steps, which bounds its time on every machine.
     TooMuchWork {
         /// Which: "a plan of a table", "a search for a table", ….
         what: &'static str,
@@ -119,9 +118,9 @@ pub enum LayoutError {
     },
     /// No layout within the limits meets the rate.
     OutOfReach {
-        /// The rate that was to be met.
+        /// The requested rate.
         rate: f64,
-        /// For so many items.
+        /// The number of items.
         items: u64,
     },
 }
@@ -131,8 +130,8 @@ impl fmt::Display for LayoutError {
         match self {
             Self::Zero { what } => write!(f, "expected at least 1 of: {what}; found 0: ask for one or more"),
             Self::TooLarge { what, expected, found } => {
-                // What grows with the set can be divided; what is a matter of shape, such as slots
-                // a bucket, cannot.
+                // What grows with the set can be divided; a matter of shape, such as slots per
+                // bucket, cannot.
                 let advice = match *what {
                     "bits" | "blocks" | "buckets" | "cells" | "counters" | "counters a row" | "items"
                     | "layers" | "lines" | "slots" => "ask for fewer, or divide the set among several",
@@ -210,7 +209,7 @@ impl fmt::Display for LayoutError {
 
 impl core::error::Error for LayoutError {}
 
-/// A number of places that a structure can have.
+/// Checks a number of places.
 pub(super) fn check_places(what: &'static str, found: u64, most: u64) -> Result<(), LayoutError> {
     match found {
         0 => Err(LayoutError::Zero { what }),
@@ -219,7 +218,7 @@ pub(super) fn check_places(what: &'static str, found: u64, most: u64) -> Result<
     }
 }
 
-/// A number of hash functions that a structure can have.
+/// Checks a number of hash functions.
 pub(super) fn check_hashes(found: u32) -> Result<(), LayoutError> {
     if (1..=MAX_HASHES).contains(&found) {
         Ok(())
@@ -228,13 +227,12 @@ pub(super) fn check_hashes(found: u32) -> Result<(), LayoutError> {
     }
 }
 
-/// A rate, an error or a ratio: strictly between 0 and 1, which excludes what is not a number.
+/// Checks a rate, an error or a ratio: strictly between 0 and 1, which excludes NaN.
 pub(crate) fn check_fraction(what: &'static str, found: f64) -> Result<(), LayoutError> {
     if found > 0.0 && found < 1.0 { Ok(()) } else { Err(LayoutError::Fraction { what, found }) }
 }
 
-/// The places that a scheme uses out of those there are: bands are equal, and leave a remainder
-/// out.
+/// The places out of `places` that a scheme uses: equal bands leave out the remainder.
 pub(super) fn places_used(scheme: SchemeName, places: u64, hashes: u32) -> Result<u64, LayoutError> {
     if !scheme.is_banded() {
         return Ok(places);

@@ -6,15 +6,14 @@ use super::{LayoutError, MAX_PLACES};
 /// Layers of Bloom filters, each larger and stricter than the one before, for a set of unknown
 /// size.
 ///
-/// Layer i (from 0) is made for `first_items`·growth^i items and for its share rate·(1 − t)·t^i of
-/// the rate, t being the tightening. The shares of all layers, however many, add up to no more than
-/// the rate (to rounding: within 1e-13 of it), and a key is falsely found only if some layer
-/// falsely finds it.
+/// Layer i (from 0) is made for `first_items`·growth^i items and a share rate·(1 − t)·t^i of the
+/// rate, where t is the tightening. The shares of any number of layers add up to at most the rate
+/// (within rounding: 1e-13 of it). A false positive of the whole is one of some layer.
 ///
 /// # Source
 /// Almeida, Baquero, Preguiça, Hutchison, "Scalable Bloom Filters", 2007. Differs from the paper
-/// in: the rate is that of the whole, where the paper gives it to the first layer and bounds the
-/// whole by rate/(1 − t).
+/// in: the rate is that of the whole. The paper gives it to the first layer and bounds the whole by
+/// rate/(1 − t).
 ///
 /// # Example
 /// ```
@@ -37,19 +36,19 @@ pub struct GrowingLayout {
 }
 
 impl GrowingLayout {
-    /// The least growth: with equal layers a set would take a number of layers linear in its size.
+    /// The least growth. With equal layers, the number of layers would be linear in the set's size.
     pub const MIN_GROWTH: u32 = 2;
 
-    /// The usual growth. A new layer has room for as many keys as all before it and `first_items`
-    /// more: just after it was added, a filter is two to three times as large as just before.
+    /// The usual growth. A new layer has room for `first_items` keys more than all layers before
+    /// it. Adding it makes the filter two to three times as large.
     pub const GROWTH: u32 = 2;
 
-    /// The usual tightening, in the middle of what the paper recommends. At 1% from a thousand
-    /// items on, full layers take 13.5 bits a key for the first and 17.6 for sixteen million;
-    /// halving takes 11.0 and 28.3.
+    /// The usual tightening, in the middle of the paper's recommendation. At 1% from 1000 items on,
+    /// full layers take 13.5 bits per key in the first layer and 17.6 at 16 million keys. Halving
+    /// takes 11.0 and 28.3.
     pub const TIGHTENING: f64 = 0.85;
 
-    /// Layers that start at `first_items` and double, with `rate` as the rate of the whole.
+    /// Starts at `first_items` and doubles with each layer; `rate` is the rate of the whole.
     ///
     /// # Errors
     /// If there are no first items or more than [`MAX_PLACES`], or if the rate is not between 0 and
@@ -60,7 +59,7 @@ impl GrowingLayout {
         Ok(Self { first_items, rate, growth: Self::GROWTH, tightening: Self::TIGHTENING })
     }
 
-    /// The same, with each layer `growth` times as large as the one before.
+    /// Makes each layer `growth` times as large as the one before.
     ///
     /// # Errors
     /// If the growth is less than 2.
@@ -71,8 +70,7 @@ impl GrowingLayout {
         Ok(Self { growth, ..self })
     }
 
-    /// The same, with each layer's rate `tightening` (r in the paper, t here) times that of the one
-    /// before.
+    /// Makes each layer's rate `tightening` times that of the one before (r in the paper, t here).
     ///
     /// # Errors
     /// If the tightening is not between 0 and 1.
@@ -92,7 +90,7 @@ impl GrowingLayout {
         tightening: f64,
     }
 
-    /// The items of layer `index` (from 0) when full, and its share of the rate.
+    /// The capacity in items of layer `index` (from 0), and its share of the rate.
     ///
     /// # Errors
     /// If the layer has more than [`MAX_PLACES`] items, or a share too small for a float: the set
@@ -100,7 +98,7 @@ impl GrowingLayout {
     pub fn layer(&self, index: u32) -> Result<(u64, f64), LayoutError> {
         let (mut items, mut rate) = (self.first_items, self.rate * (1.0 - self.tightening));
         for _ in 0..index {
-            // Items at least double, so that this ends after 46 rounds whatever the index.
+            // Items at least double, so that this ends after 46 rounds, whatever the index.
             items = items.saturating_mul(u64::from(self.growth));
             rate *= self.tightening;
             check_places("items", items, MAX_PLACES)?;

@@ -1,9 +1,9 @@
-//! How long fingerprints are, by the loads of the buckets that share their bits.
+//! The lengths of fingerprints, by the loads of the buckets that share their bits.
 //!
-//! A fingerprint cannot grow: the bits that a bucket has dropped are gone. In a single bucket
-//! lengths fall with the load anyway. In a group they would rise now and then: the bits are divided
-//! by one load more, which may leave the quotient as it is, while the bucket comes to a load at
-//! which its state tells one bit more. So the length is the least along all ways to these loads.
+//! A fingerprint cannot grow: the bits that a bucket has dropped are gone. In a single bucket,
+//! lengths fall with the load anyway. In a group they could rise: with one fingerprint more, the
+//! quotient may stay the same while the state implies one bit more. So a length is the least over
+//! all paths to these loads.
 
 use alloc::vec::Vec;
 
@@ -12,16 +12,16 @@ use super::{DLeftLayout, Division};
 /// The most buckets in a group of a filter.
 pub(crate) const MAX_GROUP: usize = 4;
 
-/// The lengths for all loads that a group can have.
+/// The lengths for all loads of a group.
 #[derive(Clone, Debug)]
 pub(crate) struct Lengths {
     layout: DLeftLayout,
-    /// By the number that the loads make, read as digits.
+    /// Indexed by the number whose digits are the loads.
     of_loads: Vec<[u8; MAX_GROUP]>,
 }
 
 impl Lengths {
-    /// Those of a layout whose groups are not larger than [`MAX_GROUP`].
+    /// Computes the lengths for a layout whose groups have at most [`MAX_GROUP`] buckets.
     pub(crate) fn new(layout: DLeftLayout) -> Self {
         let group = layout.group() as usize;
         let digits = layout.capacity() as usize + 1;
@@ -37,7 +37,7 @@ impl Lengths {
             for grown in (0..group).filter(|&bucket| loads[bucket] > 0) {
                 let mut before = loads;
                 before[grown] -= 1;
-                // A smaller number, whose lengths are there already.
+                // A smaller number, whose lengths are already computed.
                 let before_lengths = lengths.of_loads[lengths.number(&before[..group])];
                 for bucket in (0..group).filter(|&bucket| before[bucket] > 0) {
                     least[bucket] = least[bucket].min(before_lengths[bucket]);
@@ -53,7 +53,7 @@ impl Lengths {
         loads.iter().rev().fold(0, |number, &load| number * digits + load as usize)
     }
 
-    /// The loads that a group can have, with the length of the fingerprints in each of its buckets.
+    /// Yields the loads of a group, with the length of the fingerprints in each of its buckets.
     pub(crate) fn all(&self) -> impl Iterator<Item = (Vec<u32>, &[u8])> {
         let group = self.layout.group() as usize;
         let digits = self.layout.capacity() + 1;
@@ -63,13 +63,13 @@ impl Lengths {
         })
     }
 
-    /// The length of the fingerprints in each bucket of a group with these loads, told bits
-    /// included.
+    /// The length of the fingerprints in each bucket of a group with these loads, with implied
+    /// bits.
     pub(crate) fn of(&self, loads: &[u32]) -> &[u8] {
         &self.of_loads[self.number(loads)][..loads.len()]
     }
 
-    /// The lengths by division alone; that of an empty bucket is 0.
+    /// The lengths from division alone; 0 for an empty bucket.
     fn divided(&self, loads: &[u32]) -> [u8; MAX_GROUP] {
         let mut lengths = [0; MAX_GROUP];
         let total: u32 = loads.iter().sum();

@@ -8,7 +8,7 @@ use super::{LayoutError, MAX_PLACES};
 /// A fingerprint is a line, a *quotient* of 52 and a *remainder* of 8, 9, 10, 12 or 16 bits. A line
 /// of 512 bits has
 ///
-/// | remainder bits | slots | marks of guests | bits a key at 97% | rate at 97% |
+/// | remainder bits | slots | marks of guests | bits per key at 97% | rate at 97% |
 /// | --- | --- | --- | --- | --- |
 /// | 8 | 48 | 24 | 11.00 | 3.5e-3 |
 /// | 9 | 44 | 16 | 12.00 | 1.6e-3 |
@@ -16,7 +16,7 @@ use super::{LayoutError, MAX_PLACES};
 /// | 12 | 33 | 27 | 16.00 | 1.5e-4 |
 /// | 16 | 26 | 14 | 20.30 | 7.4e-6 |
 ///
-/// [`plan::line`](crate::plan::line) computes its odds, and finds the smallest one for a rate.
+/// [`plan::line`](crate::plan::line) computes its odds, and finds the smallest layout for a rate.
 ///
 /// # Example
 /// ```
@@ -35,32 +35,32 @@ pub struct LineLayout {
 }
 
 impl LineLayout {
-    /// The lengths of remainders that there are.
+    /// The supported lengths of remainders.
     pub const REMAINDER_BITS: [u32; 5] = [8, 9, 10, 12, 16];
 
     /// The quotients of a line.
     pub const QUOTIENTS: u32 = 52;
 
-    /// Fingerprints of quotients below it can leave their home.
+    /// Only fingerprints with quotients below this can leave their home.
     pub const MAX_LEAVING: u32 = 28;
 
-    /// The bits of a line's threshold, which counts quotients in twos: up to
-    /// [`MAX_LEAVING`](Self::MAX_LEAVING), and one value more for the stash.
+    /// The bits of a line's threshold, which counts quotients in twos up to
+    /// [`MAX_LEAVING`](Self::MAX_LEAVING). One value more stands for the stash.
     pub(crate) const THRESHOLD_BITS: u32 = 4;
 
     /// The bits of a line.
     pub const LINE_BITS: u64 = 512;
 
-    /// Where the count of equal fingerprints sticks: so many copies stay for good.
+    /// Where the count of equal fingerprints saturates: from then on, no copy is removed.
     pub const STICKS_AT: u32 = 4;
 
-    /// The load, in keys a slot, that plans are made for.
+    /// The load that plans assume, in keys per slot.
     pub const NOMINAL_LOAD: f64 = 0.97;
 
     /// The most lines: [`MAX_PLACES`] bits.
     pub const MAX_LINES: u64 = MAX_PLACES / Self::LINE_BITS;
 
-    /// `lines` lines of fingerprints with remainders of `remainder_bits` bits.
+    /// Takes `lines` lines of fingerprints with remainders of `remainder_bits` bits.
     ///
     /// # Errors
     /// If the bits are not 8, 9, 10, 12 or 16, if there are no lines, or more than
@@ -86,13 +86,13 @@ impl LineLayout {
         Self::slots_of(self.remainder_bits)
     }
 
-    /// The first slots of a line, which can hold guests.
+    /// The first slots of a line, the only ones that can hold guests.
     #[must_use]
     pub const fn marks(&self) -> u32 {
         Self::marks_of(self.remainder_bits)
     }
 
-    /// As many as 512 bits have room for beside [`marks`](Self::marks_of) for about half of them.
+    /// The slots that fit in 512 bits beside [`marks`](Self::marks_of) for about half of them.
     pub(crate) const fn slots_of(remainder_bits: u32) -> u32 {
         match remainder_bits {
             8 => 48,
@@ -103,8 +103,8 @@ impl LineLayout {
         }
     }
 
-    /// What the slots leave of 512 bits: each takes a bit beside its remainder, and 56 are for
-    /// quotients and threshold.
+    /// The bits that the slots leave of 512: each takes one bit beside its remainder, and quotients
+    /// and threshold take 56.
     pub(crate) const fn marks_of(remainder_bits: u32) -> u32 {
         Self::LINE_BITS as u32
             - Self::QUOTIENTS
@@ -124,11 +124,11 @@ impl LineLayout {
         (self.lines * Self::QUOTIENTS as u64) << self.remainder_bits
     }
 
-    /// The most fingerprints that the stash takes.
+    /// The most fingerprints in the stash.
     #[must_use]
     pub const fn stash(&self) -> u64 {
-        // Under churn at the nominal load, lines have up to one entry in seventy; a small filter's
-        // lines differ more. Eight bytes each, but only those in use.
+        // Under churn at the nominal load, the stash has up to one entry per 70 lines; small
+        // filters vary more. An entry takes eight bytes, but only when in use.
         32 + self.lines / 16
     }
 
@@ -144,11 +144,11 @@ impl LineLayout {
         self.bits() / 8
     }
 
-    /// The layout that the same fingerprints fit in after growing: shorter remainders, twice the
-    /// lines for each bit.
+    /// The layout that holds the same fingerprints after growing: shorter remainders, and twice the
+    /// lines per bit dropped.
     ///
     /// # Errors
-    /// If remainders have eight bits already, or if there are too many lines.
+    /// If remainders already have eight bits, or if there are too many lines.
     pub fn grown(&self) -> Result<Self, LayoutError> {
         let shorter = Self::REMAINDER_BITS.into_iter().rev().find(|&bits| bits < self.remainder_bits);
         let bits = shorter.ok_or(LayoutError::RemainderBits { found: self.remainder_bits - 1 })?;

@@ -1,25 +1,24 @@
 //! Sizes, parameters and policies of structures, as plain values.
 //!
-//! A layout is what a [plan](crate::plan) returns, a structure takes, a file records and the
-//! command line names. It is checked once, when it is made: whoever holds one need not check it
-//! again.
+//! A [plan](crate::plan) returns a layout, a structure takes it, a file records it and the command
+//! line names it. It is checked once, when it is made, and never again.
 //!
-//! | layout | of | essential | policies, with their defaults |
+//! | layout | of | required | policies, with their defaults |
 //! | --- | --- | --- | --- |
 //! | [`BloomLayout`] | Bloom filter | bits, hashes | scheme: accelerated |
-//! | [`BlockedLayout`] | Bloom filter that reads one cache line a key | blocks of 512 bits | |
-//! | [`CountingLayout`] | Bloom filter that can delete | counters, hashes, bits a counter | counting: each probe; scheme: accelerated |
+//! | [`BlockedLayout`] | Bloom filter that reads one cache line per key | blocks of 512 bits | |
+//! | [`CountingLayout`] | Bloom filter that can delete | counters, hashes, bits per counter | counting: each probe; scheme: accelerated |
 //! | [`CountMinLayout`] | counts of a stream's items | width, depth | update: plain |
-//! | [`GrowingLayout`] | Bloom filters in layers, for a set of unknown size | first items, rate | growth: 2; tightening: .85 |
-//! | [`DLeftLayout`] | d-left filter | sub-tables, buckets, bits a bucket | semisort: as the paper; group: 1; ties: left |
-//! | [`DLeftCountingLayout`] | d-left filter that can delete | sub-tables, buckets | [remainders](Remainders): one size; cells a bucket: up to 10; bits of a cell's counter: 1; [repeats](Repeats): stick |
+//! | [`GrowingLayout`] | Bloom filters in layers, for a set of unknown size | first items, rate | growth: 2; tightening: 0.85 |
+//! | [`DLeftLayout`] | d-left filter | sub-tables, buckets, bits per bucket | semisort: as the paper; group: 1; ties: left |
+//! | [`DLeftCountingLayout`] | d-left filter that can delete | sub-tables, buckets | [remainders](Remainders): one size; cells per bucket: up to 10; counter bits per cell: 1; [repeats](Repeats): stick |
 //! | [`LineLayout`] | filter of cache lines that can delete | bits of a remainder, lines | |
 //! | [`MultilevelLayout`] | multilevel hash table | buckets of each level | slots: 1; [stash](MultilevelLayout::with_stash): 32; [moves](Moves): none; [on a crisis](OnCrisis): the stash |
 //! | [`BoundedLayout`] | bounded map | items, home lines, lines of the last level | |
 //! | [`SummaryLayout`] | summary of a multilevel table | of its kind: [`InterpolationLayout`], [`SingleFilterLayout`], [`MultipleFiltersLayout`] | of multiple filters: [list](ListLayout) of the deepest levels: none |
-//! | [`CountingFiltersLayout`], [`CountingCellsLayout`] | summary from which keys can be removed | a summary's, and bits of counters or strings | |
+//! | [`CountingFiltersLayout`], [`CountingCellsLayout`] | summary from which keys can be removed | as a summary, and bits of counters or strings | |
 //!
-//! `new` takes what is essential; a policy is changed by `with_…`, which checks it too.
+//! `new` takes the essential parameters. `with_…` changes a policy, and checks it too.
 
 /// Methods that return a field.
 macro_rules! getters {
@@ -75,9 +74,10 @@ pub use summary::{
 
 /// The most bits, counters or items of one structure: 2^46 bits are 8 TiB.
 ///
-/// Small enough that a product with the [most hashes](MAX_HASHES) or with the bits of a counter
-/// fits in 64 bits, and that a float holds it exactly.
+/// Products with the [most hashes](MAX_HASHES) or with a counter's bits fit in 64 bits, and a float
+/// holds it exactly.
 pub const MAX_PLACES: u64 = 1 << 46;
 
-/// The most hash functions of one structure. At the best size, 64 hashes err once in 2^64.
+/// The most hash functions of one structure. At the best size, the false-positive rate of 64 hashes
+/// is 2^-64.
 pub const MAX_HASHES: u32 = 64;

@@ -1,4 +1,4 @@
-//! What a multilevel table does when items collide, leave, or find no room.
+//! What a multilevel table does when items collide, are removed, or find no room.
 
 use super::error::check_places;
 use super::{LayoutError, MultilevelLayout, Ties};
@@ -9,41 +9,39 @@ use super::{LayoutError, MultilevelLayout, Ties};
 /// | --- | --- | --- | --- |
 /// | [`None`](Moves::None) | – | – | – |
 /// | [`SecondChance`](Moves::SecondChance) | at most one item, one level down | – | – |
-/// | [`Hints`](Moves::Hints) | – | one item, or a chain of them, up | a hint for each bucket |
-/// | [`Both`](Moves::Both) | as Second Chance | as hints | a hint for each bucket |
-/// | [`Restricted`](Moves::Restricted) | at most one item a level, one way down | what keeps the rule of the policy | – |
+/// | [`Hints`](Moves::Hints) | – | one item, or a chain of them, up | one hint per bucket |
+/// | [`Both`](Moves::Both) | as Second Chance | as hints | one hint per bucket |
+/// | [`Restricted`](Moves::Restricted) | at most one item per level, along one path down | the items that the policy requires | – |
 ///
 /// # Buckets read
-/// In a table of d levels a lookup reads d buckets at most, one a level, and each change begins
-/// with one: the look. It knows from bits which buckets have room, so that it reads others only for
-/// the items in them: whether one can move, or is where a hint says. The stash is in fast memory
-/// and does not count. So a change, with its look, reads at most
+/// In a table of d levels, a lookup reads at most d buckets, one per level, and each change begins
+/// with a lookup. Bits in fast memory say which buckets have room. A change therefore reads other
+/// buckets only for their items: to see whether one can move, or is where a hint says. The stash is
+/// in fast memory and does not count. So a change, with its lookup, reads at most
 ///
 /// | policy | insertion | deletion |
 /// | --- | --- | --- |
 /// | none, Second Chance | d | d |
-/// | hints, or both: [`Deepest`](HintRule::Deepest) | 2d − 2, and d at least | d |
+/// | hints, or both: [`Deepest`](HintRule::Deepest) | 2d − 2, but at least d | d |
 /// | hints, or both: the other rules | d | d |
-/// | restricted, [`Random`](Keep::Random) | 2d − 1, and no more than below | 1 + ℓ + … + ℓ^(d − 1) |
+/// | restricted, [`Random`](Keep::Random) | 2d − 1, but at most the number below | 1 + ℓ + … + ℓ^(d − 1) |
 /// | restricted, [`Greedy`](Keep::Greedy) | 1 + ℓ + … + ℓ^(d − 1) | 1 + ℓ + … + ℓ^(d − 1) |
 ///
-/// *Second Chance* asks only about items of the new item's own buckets, which the look for an
-/// absent key has read. *A deletion with hints* looks until level i, in i + 1 buckets at most; then
-/// hints lead from level to deeper level, so that at most d − 1 − i more are read. *Deepest*: an
-/// item that goes to level i found i buckets full. Where the hint of one is deeper than i, what it
-/// hints at is read; for i = d − 1 that is the stash, so that there are at most d − 2 such. An item
+/// *Second Chance* considers only items of the new item's own buckets, which the lookup of an
+/// absent key has read. *A deletion with hints* looks up to level i, in i + 1 buckets at most.
+/// Hints then lead from level to deeper level, which adds at most d − 1 − i reads. *Deepest*: an
+/// item that goes to level i found i buckets full. If the hint of one is deeper than i, its target
+/// is read. For i = d − 1 that is the stash, so that there are at most d − 2 of these. An item
 /// that Second Chance moves from level i to i + 1 adds a read if the hint of the bucket it leaves
-/// is deeper than i + 1; these are at most d − 2 too. *Restricted*: all that is read is below the
-/// item's bucket of the first level, and on an insertion with random keep one bucket a level of the
-/// way down, besides the look, with which it shares the first.
-/// [`MultilevelLayout::most_insertion_reads`] and
+/// is deeper than i + 1: again at most d − 2. *Restricted*: all reads are below the item's bucket
+/// of the first level. An insertion with random keep also reads one bucket per level on the way
+/// down, and shares the first with its lookup. [`MultilevelLayout::most_insertion_reads`] and
 /// [`most_removal_reads`](MultilevelLayout::most_removal_reads) compute these.
 ///
 /// # Source
 /// Kirsch, Mitzenmacher, "On the Performance of Multiple Choice Hash Tables with Moves on Deletes
 /// and Inserts", 2008: sections II (Second Chance), III (hints) and IV (restricted hashing). The
-/// rule by which hints are written is not in the text; [`HintRule`] has the one whose results are
-/// those of the paper's Table I.
+/// text does not say how hints are written; [`HintRule`] names the rule that reproduces Table I.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
@@ -54,24 +52,24 @@ pub enum Moves {
     /// An insertion that finds its buckets of two levels full may move an item of the first to its
     /// bucket of the second.
     SecondChance,
-    /// A bucket remembers where an item is that found it full, and takes it back when there is
+    /// A bucket remembers where an item went that found it full, and takes it back when it has
     /// room.
     Hints(Hints),
     /// Second Chance on insertions, hints on deletions.
     Both(Hints),
-    /// What a bucket cannot keep goes on to few buckets of the next level, so that a deletion finds
-    /// what to take back without hints.
+    /// Items that a bucket cannot keep go to few buckets of the next level, so that a deletion
+    /// finds what to move back without hints.
     Restricted(Restriction),
 }
 
 impl Moves {
-    /// Whether insertions give items a second chance.
+    /// Reports whether insertions give items a second chance.
     #[must_use]
     pub const fn second_chance(self) -> bool {
         matches!(self, Self::SecondChance | Self::Both(_))
     }
 
-    /// The hints, if there are any.
+    /// The hints, if any.
     #[must_use]
     pub const fn hints(self) -> Option<Hints> {
         match self {
@@ -80,7 +78,7 @@ impl Moves {
         }
     }
 
-    /// The restriction, if there is one.
+    /// The restriction, if any.
     #[must_use]
     pub const fn restriction(self) -> Option<Restriction> {
         match self {
@@ -102,25 +100,25 @@ pub struct Hints {
 
 /// Which hint a bucket keeps.
 ///
-/// An item that was put somewhere writes its place as a hint into each bucket that it found full;
-/// one that Second Chance moved is hinted at in the bucket it left; an item of the stash is hinted
-/// at too. A bucket that is left with room forgets its hint. A hint is only a hint: it is followed
-/// if the item at that place has the bucket among its own.
+/// An inserted item writes its place as a hint into each bucket that it found full, even if that
+/// place is the stash. An item that Second Chance moves is hinted at in the bucket it left. A
+/// bucket that is left with room forgets its hint. A hint is followed only if the item at that
+/// place has the bucket among its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum HintRule {
     /// The newest. The paper's choice.
     #[default]
     Replace,
-    /// The newest, unless the present one is of a deeper level and still good: an insertion checks
-    /// it. Better than the paper's choice: a stash of 0.76 instead of 1.20 in its table of 8192
-    /// items with four levels, Second Chance and one move per deletion.
+    /// The newest, unless the present one points to a deeper level and is still valid: an insertion
+    /// checks it. Better than the paper's choice: in its table of 8192 items with four levels,
+    /// Second Chance and one move per deletion, the stash needs 0.76 items instead of 1.20.
     Deepest,
-    /// The newest of the next level; items of deeper ones write none.
+    /// The newest that points to the next level; items of deeper levels write none.
     Next,
-    /// The newest, unless the present one is of a deeper level, good or not: an insertion reads
-    /// nothing to check it. The rule that the paper compares its choice with: a stash of 1.22 in
-    /// the same table.
+    /// The newest, unless the present one points to a deeper level, valid or not: an insertion
+    /// reads nothing to check it. The paper compares its choice with this rule: the stash needs
+    /// 1.22 items in the same table.
     DeepestUnchecked,
 }
 
@@ -131,16 +129,15 @@ pub enum HintChain {
     /// At most one.
     #[default]
     One,
-    /// One into the room that was left, another one into the room that this leaves, and so on: at
-    /// most one a level.
+    /// One into the free slot, another into the slot that it leaves, and so on: at most one per
+    /// level.
     Recursive,
 }
 
-/// Restricted hashing: where an item can go in the next level depends on the bucket it comes from.
+/// Restricted hashing: an item's bucket in the next level depends on its bucket in this one.
 ///
-/// A bucket has `fanout` (ℓ in the paper) buckets of the next level below it, its children; which
-/// of them is an item's own is drawn from its digest. Of all items that come to a bucket it keeps
-/// one.
+/// A bucket has `fanout` children (ℓ in the paper), which are buckets of the next level. The digest
+/// draws one of them for an item. Of all items that reach a bucket, it keeps one.
 ///
 /// # Example
 /// ```
@@ -149,14 +146,15 @@ pub enum HintChain {
 /// let layout = MultilevelLayout::geometric(8192, 0.5, 6)?;
 /// let nine = Restriction { fanout: 9, ..Restriction::default() };
 /// assert!(layout.clone().with_moves(Moves::Restricted(nine)).is_err());
-/// let chain = Restriction { fanout: 1, maps: Maps::Random, ..Restriction::default() }; // h2(h1(x))
+/// // h2(h1(x))
+/// let chain = Restriction { fanout: 1, maps: Maps::Random, ..Restriction::default() };
 /// assert!(layout.with_moves(Moves::Restricted(chain)).is_ok());
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub struct Restriction {
-    /// The children of a bucket.
+    /// The children per bucket.
     pub fanout: u32,
     /// Which buckets its children are.
     pub maps: Maps,
@@ -175,11 +173,10 @@ impl Restriction {
     /// The most children of a bucket.
     pub const MAX_FANOUT: u32 = 8;
 
-    /// The most buckets of the last level below one of the first: a deletion may look at all of
-    /// them.
+    /// The most buckets of the last level below one of the first: a deletion may read all of them.
     pub const MAX_BELOW: u64 = 4096;
 
-    /// Whether a table of these levels can be restricted so.
+    /// Checks whether a table of these levels can be restricted so.
     pub(super) fn check(self, layout: &MultilevelLayout) -> Result<(), LayoutError> {
         check_places("children of a bucket", u64::from(self.fanout), u64::from(Self::MAX_FANOUT))?;
         if self.maps == Maps::Nested {
@@ -204,31 +201,30 @@ impl Restriction {
     }
 }
 
-/// Which buckets of the next level are below a bucket.
+/// Which buckets of the next level are a bucket's children.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Maps {
-    /// The next level is divided into as many equal parts as a bucket has children, and child j of
-    /// bucket y is y plus a constant, modulo the size of a part, in part j: all buckets have the
-    /// same number above them.
+    /// The next level is divided into as many equal parts as a bucket has children. Child j of
+    /// bucket y is y plus a constant, modulo the size of a part, in part j. All buckets then have
+    /// the same number of parents.
     #[default]
     Shifts,
-    /// Any: a fixed random function of the bucket and the child. With one child, the paper's
-    /// h2(h1(x)).
+    /// A fixed random function of the bucket and the child. With one child, the paper's h2(h1(x)).
     Random,
-    /// Bucket y modulo the size of the next level: the paper's h(x) mod 2^(k−i+1), where levels are
-    /// powers of two. One child.
+    /// Bucket y modulo the size of the next level: the paper's h(x) mod 2^(k−i+1), where level
+    /// sizes are powers of two. One child.
     Nested,
 }
 
-/// Which of the items that come to a bucket it keeps.
+/// Which of the items that reach a bucket it keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Keep {
     /// Any of them, with the same probability.
     #[default]
     Random,
-    /// One of those whose bucket in the next level would get the most, by the tie rule if there are
+    /// One of those whose bucket in the next level would get the most; the tie rule decides between
     /// several such buckets.
     Greedy(Ties),
 }
@@ -240,9 +236,8 @@ pub enum OnCrisis {
     /// It goes to the stash; if that is full, the insertion fails.
     #[default]
     Stash,
-    /// All items are placed anew with fresh hash functions, which takes time in proportion to the
-    /// table; if that does not place all of them in the levels in so many attempts, the item goes
-    /// to the stash.
+    /// All items are placed anew with fresh hash functions, in time proportional to the table. If
+    /// no attempt places all of them in the levels, the item goes to the stash.
     Rebuild {
         /// How often fresh functions are tried, 1 to [`MAX_ATTEMPTS`](OnCrisis::MAX_ATTEMPTS).
         attempts: u32,
@@ -250,6 +245,6 @@ pub enum OnCrisis {
 }
 
 impl OnCrisis {
-    /// The most attempts of one rebuilding.
+    /// The most attempts per rebuild.
     pub const MAX_ATTEMPTS: u32 = 1024;
 }

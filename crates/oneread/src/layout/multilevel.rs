@@ -5,13 +5,12 @@ use alloc::vec::Vec;
 use super::error::{check_fraction, check_places};
 use super::{HintRule, Keep, LayoutError, MAX_PLACES, Moves, OnCrisis, Restriction};
 
-/// The buckets of each level of a multilevel hash table, the slots of a bucket, the stash, and
-/// which items move.
+/// A multilevel hash table's buckets per level, slots per bucket, stash and moves.
 ///
-/// A key has one bucket in each level, and is put into the first level whose bucket has room for
-/// it. Levels are counted from 0 and usually shrink: most keys find room in level 0, most of the
-/// rest in level 1, and so on. [`plan::multilevel`](crate::plan::multilevel) computes how many, and
-/// the odds that a key finds no room at all.
+/// A key has one bucket in each level, and goes to the first level whose bucket has room. Levels
+/// are counted from 0 and usually shrink: most keys find room in level 0, most of the rest in level
+/// 1, and so on. [`plan::multilevel`](crate::plan::multilevel) computes how many, and the
+/// probability that a key finds no room at all.
 ///
 /// # Source
 /// Broder, Karlin, "Multilevel adaptive hashing", 1990. Kirsch, Mitzenmacher, "Simple Summaries for
@@ -22,10 +21,13 @@ use super::{HintRule, Keep, LayoutError, MAX_PLACES, Moves, OnCrisis, Restrictio
 /// use oneread::layout::MultilevelLayout;
 ///
 /// assert!(MultilevelLayout::new([]).is_err());
-/// // The paper's table for ten thousand items (section IX).
+/// // The paper's table for 10,000 items (section IX).
 /// let layout = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500])?;
-/// assert_eq!((layout.level_count(), layout.buckets(), layout.occupancy_bytes()), (5, 60_000, 7_500));
-/// // Three buckets an item in level 0, each level half as large as the one before (Table I).
+/// assert_eq!(
+///     (layout.level_count(), layout.buckets(), layout.occupancy_bytes()),
+///     (5, 60_000, 7_500)
+/// );
+/// // Three buckets per item in level 0; each level is half as large as the one before (Table I).
 /// let halving = MultilevelLayout::for_items(10_000, 3.0, 0.5, 5)?;
 /// assert_eq!(halving.levels(), [30_000, 15_000, 7_500, 3_750, 1_875]);
 /// # Ok::<(), oneread::layout::LayoutError>(())
@@ -50,11 +52,10 @@ impl MultilevelLayout {
     /// The most items of a stash.
     pub const MAX_STASH: u32 = 1 << 20;
 
-    /// The items of a stash unless another number is given: what the paper on moves needed for
-    /// tables without any.
+    /// The default stash size in items: what the paper on moves needed for tables without any.
     pub const DEFAULT_STASH: u32 = 32;
 
-    /// Levels of so many buckets with a slot each, without moves, with a stash of
+    /// Takes the number of buckets of each level, with one slot each, no moves, and a stash of
     /// [`DEFAULT_STASH`](Self::DEFAULT_STASH) items.
     ///
     /// # Errors
@@ -79,10 +80,10 @@ impl MultilevelLayout {
         })
     }
 
-    /// `levels` levels, the first of `first` buckets and each next one `ratio` times as large:
+    /// Makes `levels` levels: `first` buckets, then `ratio` times as many in each next level,
     /// ⌈first·ratioⁱ⌉.
     ///
-    /// What is a whole number but for rounding stays that number.
+    /// A product that is whole but for rounding stays that number.
     ///
     /// # Errors
     /// If the ratio is not between 0 and 1, and as [`new`](Self::new).
@@ -91,11 +92,11 @@ impl MultilevelLayout {
         Self::geometric_sizes(first as f64, ratio, levels)
     }
 
-    /// The paper's form, for n items: level i has ⌈c2ⁱ·c1·n⌉ buckets.
+    /// Makes the paper's levels for n items: level i has ⌈c2ⁱ·c1·n⌉ buckets.
     ///
     /// # Errors
-    /// If there are no items or more than [`MAX_PLACES`], if c1·n is no number of buckets, if c2 is
-    /// not between 0 and 1, and as [`new`](Self::new).
+    /// If there are no items or more than [`MAX_PLACES`], if c1·n is not a valid number of buckets,
+    /// if c2 is not between 0 and 1, and as [`new`](Self::new).
     pub fn for_items(items: u64, c1: f64, c2: f64, levels: u32) -> Result<Self, LayoutError> {
         check_places("items", items, MAX_PLACES)?;
         Self::geometric_sizes(c1 * items as f64, c2, levels)
@@ -113,7 +114,7 @@ impl MultilevelLayout {
         Self::new(sizes)
     }
 
-    /// The same with so many slots in each bucket.
+    /// Gives each bucket `slots` slots.
     ///
     /// # Errors
     /// If a bucket has no slots or more than [`MAX_SLOTS`](Self::MAX_SLOTS), or if there are more
@@ -124,7 +125,7 @@ impl MultilevelLayout {
         Self { slots, ..self }.checked()
     }
 
-    /// The same with room for so many items in the stash, perhaps none.
+    /// Gives the stash room for `stash` items, possibly none.
     ///
     /// # Errors
     /// If they are more than [`MAX_STASH`](Self::MAX_STASH).
@@ -136,22 +137,22 @@ impl MultilevelLayout {
         Ok(Self { stash, ..self })
     }
 
-    /// The same with these moves.
+    /// Changes the moves.
     ///
     /// # Errors
-    /// With hints, if there are 2^32 places or more, or buckets; with restricted hashing, if the
-    /// fan-out is 0 or above [`MAX_FANOUT`](super::Restriction::MAX_FANOUT), if it is not 1 with
-    /// nested maps, if a bucket has several slots, if more than
-    /// [`MAX_BELOW`](super::Restriction::MAX_BELOW) buckets of the last level are below one of the
-    /// first, or if a level has fewer buckets than children that its parts are for.
+    /// With hints, if there are 2^32 places or more. With restricted hashing, if the fan-out is 0
+    /// or above [`MAX_FANOUT`](super::Restriction::MAX_FANOUT), or not 1 with nested maps; if a
+    /// bucket has several slots; if more than [`MAX_BELOW`](super::Restriction::MAX_BELOW) buckets
+    /// of the last level are below one of the first; or if a level has fewer buckets than the
+    /// fan-out.
     pub fn with_moves(self, moves: Moves) -> Result<Self, LayoutError> {
         Self { moves, ..self }.checked()
     }
 
-    /// The same with another answer to a crisis.
+    /// Changes the answer to a crisis.
     ///
     /// # Errors
-    /// If a rebuilding has no attempts or more than [`MAX_ATTEMPTS`](OnCrisis::MAX_ATTEMPTS).
+    /// If a rebuild has no attempts or more than [`MAX_ATTEMPTS`](OnCrisis::MAX_ATTEMPTS).
     pub fn with_crisis(self, on_crisis: OnCrisis) -> Result<Self, LayoutError> {
         if let OnCrisis::Rebuild { attempts } = on_crisis {
             check_places("attempts to rebuild", attempts.into(), OnCrisis::MAX_ATTEMPTS.into())?;
@@ -159,7 +160,7 @@ impl MultilevelLayout {
         Ok(Self { on_crisis, ..self })
     }
 
-    /// What the moves ask of the sizes.
+    /// Checks what the moves require of the sizes.
     fn checked(self) -> Result<Self, LayoutError> {
         if self.moves.hints().is_some() {
             // A hint is a 32-bit number; a stash of any size fits above these.
@@ -187,7 +188,7 @@ impl MultilevelLayout {
     getters! {
         /// The slots of a bucket.
         slots: u32,
-        /// The items for which there is room in the stash.
+        /// The capacity of the stash in items.
         stash: u32,
         /// Which items move.
         moves: Moves,
@@ -201,27 +202,28 @@ impl MultilevelLayout {
         self.levels.iter().sum()
     }
 
-    /// The items that fit, if each found room: the slots of all levels.
+    /// The slots of all levels: an upper bound on the items that fit.
     #[must_use]
     pub fn capacity(&self) -> u64 {
         self.buckets() * u64::from(self.slots)
     }
 
-    /// The bytes of a table with one bit a bucket, which says whether the bucket has any item
-    /// (section V of the paper).
+    /// The bytes of a bitmap with one bit per bucket: whether it holds any item (section V of the
+    /// paper).
     #[must_use]
     pub fn occupancy_bytes(&self) -> u64 {
         self.buckets().div_ceil(8)
     }
 
-    /// The most buckets that an insertion reads, its look included; [`Moves`] says why. A
-    /// rebuilding reads all.
+    /// The most buckets that an insertion reads, including its lookup; [`Moves`] says why. A
+    /// rebuild reads all.
     ///
     /// ```
     /// use oneread::layout::{HintRule, Hints, Moves, MultilevelLayout, Restriction};
     ///
     /// let layout = MultilevelLayout::geometric(8192, 0.5, 6)?;
-    /// let reads = |moves| layout.clone().with_moves(moves).map(|layout| layout.most_insertion_reads());
+    /// let reads =
+    ///     |moves| layout.clone().with_moves(moves).map(|layout| layout.most_insertion_reads());
     /// assert_eq!(reads(Moves::SecondChance)?, 6);
     /// assert_eq!(reads(Moves::Both(Hints::default()))?, 6);
     /// assert_eq!(reads(Moves::Both(Hints { rule: HintRule::Deepest, ..Hints::default() }))?, 10);
@@ -243,7 +245,7 @@ impl MultilevelLayout {
         }
     }
 
-    /// The most buckets that a removal reads, its look included; [`Moves`] says why.
+    /// The most buckets that a removal reads, including its lookup; [`Moves`] says why.
     #[must_use]
     pub fn most_removal_reads(&self) -> u64 {
         match self.moves {
@@ -257,30 +259,29 @@ impl MultilevelLayout {
         (0..self.level_count() as u32).map(|level| u64::from(restriction.fanout).pow(level)).sum()
     }
 
-    /// The bits of a hint: enough to tell all slots, all places of the stash, and *none* apart; 0
-    /// without hints.
+    /// The bits per hint, which names a slot, a place in the stash or none; 0 without hints.
     #[must_use]
     pub fn hint_bits(&self) -> u32 {
         let values = self.capacity() + u64::from(self.stash) + 1;
         if self.moves.hints().is_some() { (values - 1).ilog2() + 1 } else { 0 }
     }
 
-    /// The bytes of all hints, one a bucket, if they are packed; 0 without hints.
+    /// The bytes of all hints, packed, one per bucket; 0 without hints.
     #[must_use]
     pub fn hint_bytes(&self) -> u64 {
         (self.buckets() * u64::from(self.hint_bits())).div_ceil(8)
     }
 }
 
-/// The next whole number, or the nearest where the difference is rounding: 1000·0.1·0.1 is 10, not
-/// 11. What is no number, or negative, is 0.
+/// The next whole number, or the nearest if the difference is rounding: 1000·0.1·0.1 is 10, not 11.
+/// NaN and negative numbers give 0.
 fn rounded_up(exact: f64) -> u64 {
-    /// Far above the rounding of 64 products (1e-14), far below any difference that is meant.
+    /// Far above the rounding of 64 products (1e-14), far below any intended difference.
     const ROUNDING: f64 = 1e-10;
     if exact.is_nan() || exact <= 0.0 {
         return 0;
     }
-    // A conversion cuts the fraction off, and ends at the largest number.
+    // The conversion truncates, and saturates at the largest number.
     let nearest = (exact + 0.5) as u64;
     if (exact - nearest as f64).abs() <= ROUNDING * exact {
         nearest

@@ -1,7 +1,7 @@
-//! Layouts in serde's formats: by their fields, checked as when they are made.
+//! Layouts in serde's formats: by their fields, checked as in their constructors.
 //!
-//! In JSON these are the files of `oneread plan --layout-out`. Fields that a layout does not know
-//! are ignored, so that a table and its summary can be read from one object.
+//! `oneread plan --layout-out` writes them as JSON. Unknown fields are ignored, so that one object
+//! can hold a table and its summary.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::hash::probes::SchemeName;
 
-/// Reads layouts: their fields as they are written, and the layout that is made of them.
+/// Reads a layout from its fields.
 macro_rules! from_fields {
     ($($layout:ident {
         $($(#[$attribute:meta])* $field:ident: $type:ty),*
@@ -83,7 +83,7 @@ from_fields! {
         pages: Option<u64>
     } => {
         let layout = match pages {
-            // Their sub-tables have one size only.
+            // Their sub-tables have only one size.
             Some(pages) => Self::paged(pages, bucket_bits)?,
             None => Self::uneven(&buckets, bucket_bits)?,
         };

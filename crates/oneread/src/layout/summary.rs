@@ -7,13 +7,13 @@ use crate::hash::probes::SchemeName;
 use super::error::{check_hashes, check_places, places_used};
 use super::{Counting, CountingLayout, LayoutError, ListLayout, MAX_PLACES, MultilevelLayout};
 
-/// A summary of any of the three kinds.
+/// A summary of one of the three kinds.
 ///
-/// | kind | what it keeps | bytes for the paper's ten thousand items |
+/// | kind | what it keeps | bytes for the paper's 10,000 items |
 /// | --- | --- | --- |
-/// | [`InterpolationLayout`] | a string and a level for each key | 72 500 |
-/// | [`SingleFilterLayout`] | a Bloom filter of levels | 40 000 |
-/// | [`MultipleFiltersLayout`] | a Bloom filter for each level | 24 950 |
+/// | [`InterpolationLayout`] | a string and a level per key | 72,500 |
+/// | [`SingleFilterLayout`] | a Bloom filter of levels | 40,000 |
+/// | [`MultipleFiltersLayout`] | a Bloom filter per level | 24,950 |
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
@@ -56,7 +56,7 @@ impl From<MultipleFiltersLayout> for SummaryLayout {
     }
 }
 
-/// A random string of some bits for each key, in order, each with the level of its key.
+/// A random string per key, in sorted order, with the level of its key.
 ///
 /// # Source
 /// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VII.
@@ -67,7 +67,7 @@ impl From<MultipleFiltersLayout> for SummaryLayout {
 ///
 /// assert!(InterpolationLayout::new(0).is_err());
 /// let table = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500])?;
-/// // 55 bits, and 3 for one of five levels: 58 bits an item.
+/// // 55 bits, and 3 for one of five levels: 58 bits per item.
 /// assert_eq!(InterpolationLayout::new(55)?.byte_len(10_000, &table), 72_500);
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
@@ -81,7 +81,7 @@ impl InterpolationLayout {
     /// The longest string: that of a whole digest.
     pub const MAX_FINGERPRINT_BITS: u32 = 128;
 
-    /// Strings of so many bits (b in the paper).
+    /// Takes strings of `fingerprint_bits` bits (b in the paper).
     ///
     /// # Errors
     /// If there are no bits or more than [`MAX_FINGERPRINT_BITS`](Self::MAX_FINGERPRINT_BITS).
@@ -96,8 +96,8 @@ impl InterpolationLayout {
         self.fingerprint_bits
     }
 
-    /// The bytes for `items` items: b + ⌈log2 d⌉ bits each. `u64::MAX` stands for anything above
-    /// it.
+    /// The bytes for `items` items: b + ⌈log2 d⌉ bits each. `u64::MAX` also stands for anything
+    /// above it.
     #[must_use]
     pub fn byte_len(&self, items: u64, table: &MultilevelLayout) -> u64 {
         let level_bits = bits_for(table.level_count() as u64 - 1);
@@ -106,7 +106,7 @@ impl InterpolationLayout {
     }
 }
 
-/// A Bloom filter whose cells hold, of the keys that fall on them, the largest level + 1.
+/// A Bloom filter of cells: each holds one more than the deepest level of its keys.
 ///
 /// Each hash function has an equal band of the cells to itself.
 ///
@@ -122,7 +122,7 @@ impl InterpolationLayout {
 /// // Five levels and 0 are six values: 6·6·6 = 216 of a byte's 256.
 /// let five = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500])?;
 /// assert_eq!(layout.byte_len(&five), 40_000);
-/// // Six levels take three bits a cell.
+/// // Six levels take three bits per cell.
 /// let six = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 1_250, 1_250])?;
 /// assert_eq!(layout.byte_len(&six), 45_000);
 /// # Ok::<(), oneread::layout::LayoutError>(())
@@ -135,8 +135,8 @@ pub struct SingleFilterLayout {
 }
 
 impl SingleFilterLayout {
-    /// `hashes` (k in the paper) bands of equally many cells, `cells` (m in the paper) in all:
-    /// these are rounded down to a multiple of the hashes.
+    /// Takes `cells` cells (m in the paper), divided into `hashes` equal bands (k): rounds them
+    /// down to a multiple of the hashes.
     ///
     /// # Errors
     /// If there are no cells or more than [`MAX_PLACES`], no hashes or more than
@@ -154,7 +154,7 @@ impl SingleFilterLayout {
         hashes: u32,
     }
 
-    /// The bytes of the cells: three cells a byte or whole bits a cell, whichever is smaller.
+    /// The bytes of the cells: three cells per byte or whole bits per cell, whichever is smaller.
     #[must_use]
     pub fn byte_len(&self, table: &MultilevelLayout) -> u64 {
         match Self::packing(table.level_count()) {
@@ -167,7 +167,7 @@ impl SingleFilterLayout {
     pub(crate) const fn packing(levels: usize) -> CellPacking {
         /// Three values from 0 to 5 fit in a byte.
         const MAX_OF_THREE: usize = 5;
-        /// Of cells with fewer bits, more than three fit.
+        /// With fewer bits per cell, more than three cells fit in a byte.
         const BITS_OF_THREE: u32 = 3;
         let bits = bits_for(levels as u64);
         if levels <= MAX_OF_THREE && bits >= BITS_OF_THREE {
@@ -181,16 +181,16 @@ impl SingleFilterLayout {
 /// How the cells of a single filter lie in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CellPacking {
-    /// As the digits of a number to the base 6.
+    /// As the digits of a number in base 6.
     ThreeAByte,
-    /// One behind the other, of so many bits each.
+    /// Consecutively, of this many bits each.
     Bits(u32),
 }
 
 /// A Bloom filter for each level: filter `B_i` holds the keys at level i or deeper.
 ///
-/// The filters are not partitioned: every hash function of a filter may fall on each of its bits.
-/// The deepest levels may have a [list](ListLayout) of their keys instead of filters.
+/// The filters are not partitioned: each hash function may probe every bit of its filter. The
+/// deepest levels may have a [list](ListLayout) of their keys instead of filters.
 ///
 /// # Source
 /// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section VIII-B.
@@ -200,7 +200,9 @@ pub(crate) enum CellPacking {
 /// use oneread::layout::MultipleFiltersLayout;
 ///
 /// assert!(MultipleFiltersLayout::new([]).is_err());
-/// let layout = MultipleFiltersLayout::new([(106_000, 7), (87_500, 49), (5_500, 49), (500, 49), (100, 49)])?;
+/// let layout = MultipleFiltersLayout::new(
+///     [(106_000, 7), (87_500, 49), (5_500, 49), (500, 49), (100, 49)]
+/// )?;
 /// assert_eq!((layout.filters().len(), layout.byte_len()), (5, 24_950));
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
@@ -211,7 +213,7 @@ pub struct MultipleFiltersLayout {
 }
 
 impl MultipleFiltersLayout {
-    /// The bits and the hash functions of each filter, `B_0` first.
+    /// Takes the bits and the hash functions of each filter, `B_0` first.
     ///
     /// # Errors
     /// If there are no filters or more than [`MultilevelLayout::MAX_LEVELS`], if a filter has no
@@ -229,7 +231,7 @@ impl MultipleFiltersLayout {
         Ok(layout)
     }
 
-    /// The same with a list for the levels after those that have filters.
+    /// Adds a list for the levels after those with filters.
     ///
     /// # Errors
     /// If there are more than [`MultilevelLayout::MAX_LEVELS`] levels or more than [`MAX_PLACES`]
@@ -241,13 +243,13 @@ impl MultipleFiltersLayout {
         Ok(layout)
     }
 
-    /// The list of the levels that have no filter.
+    /// The list of the levels without filters.
     #[must_use]
     pub const fn list(&self) -> Option<ListLayout> {
         self.list
     }
 
-    /// The levels: those with a filter, and those of the list.
+    /// The number of levels: those with a filter, and those of the list.
     #[must_use]
     pub fn level_count(&self) -> usize {
         self.filters.len() + self.list.map_or(0, |list| list.levels())
@@ -265,7 +267,7 @@ impl MultipleFiltersLayout {
         self.filter_bits() + self.list_bits()
     }
 
-    /// The bits of all filters, without the list behind them.
+    /// The bits of all filters, without the list.
     pub(crate) fn filter_bits(&self) -> u64 {
         self.filters.iter().map(|&(bits, _)| bits).sum()
     }
@@ -274,16 +276,16 @@ impl MultipleFiltersLayout {
         self.list.map_or(0, |list| list.bits())
     }
 
-    /// The bytes of all filters and of the list, one behind the other.
+    /// The bytes of all filters and of the list, stored consecutively.
     #[must_use]
     pub fn byte_len(&self) -> u64 {
         self.bits().div_ceil(8)
     }
 }
 
-/// Multiple filters with a counter in the place of each bit, so that keys can be removed.
+/// Multiple filters with counters instead of bits, so that keys can be removed.
 ///
-/// Each filter has its own width of counters, and its own way to count a key whose probes coincide.
+/// Each filter has its own counter width, and its own counting rule for probes that coincide.
 ///
 /// # Source
 /// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section XI-B.
@@ -292,7 +294,9 @@ impl MultipleFiltersLayout {
 /// ```
 /// use oneread::layout::{Counting, CountingFiltersLayout, MultipleFiltersLayout};
 ///
-/// let filters = MultipleFiltersLayout::new([(106_000, 7), (87_500, 49), (5_500, 49), (500, 49), (100, 49)])?;
+/// let filters = MultipleFiltersLayout::new(
+///     [(106_000, 7), (87_500, 49), (5_500, 49), (500, 49), (100, 49)]
+/// )?;
 /// assert!(CountingFiltersLayout::new(filters.clone(), [(4, Counting::EachProbe)]).is_err());
 /// // The paper's conservative choice, and the other one.
 /// let (each, once) = (Counting::EachProbe, Counting::OncePerItem);
@@ -309,11 +313,11 @@ pub struct CountingFiltersLayout {
 }
 
 impl CountingFiltersLayout {
-    /// The narrowest counter: it sticks at its first key, and so never forgets one.
+    /// The narrowest counter: it saturates at its first key, and so never forgets one.
     pub const MIN_COUNTER_BITS: u32 = 1;
 
-    /// The filters, with the bits of a counter and the way to count for each of them. (A list, if
-    /// there is one, needs no counters: keys leave it as they came.)
+    /// Takes the filters, with a counter width and a counting rule for each. (A list needs no
+    /// counters: keys leave it as they came.)
     ///
     /// # Errors
     /// If there are not as many of these as filters, or if a counter has no bits or more than 8.
@@ -330,8 +334,8 @@ impl CountingFiltersLayout {
         Ok(Self { filters, counters })
     }
 
-    /// Counters of four bits for all filters, which count each probe but in filters that have no
-    /// more places than [`FEW_PLACES`](Self::FEW_PLACES).
+    /// Gives all filters counters of four bits. Filters of at most [`FEW_PLACES`](Self::FEW_PLACES)
+    /// places count an item once, others count each probe.
     #[must_use]
     pub fn usual(filters: MultipleFiltersLayout) -> Self {
         const USUAL_BITS: u32 = 4;
@@ -342,23 +346,23 @@ impl CountingFiltersLayout {
         Self { counters: counters.collect(), filters }
     }
 
-    /// Filters of so few places count an item once in [`usual`](Self::usual): the paper does so for
-    /// 500 and 100, where two of 49 probes often coincide, and not for 5500.
+    /// Up to this size, filters count an item once in [`usual`](Self::usual). The paper does so for
+    /// 500 and 100 places, where two of 49 probes often coincide, and not for 5500.
     pub const FEW_PLACES: u64 = 1000;
 
-    /// The same filters without counters.
+    /// The filters without counters.
     #[must_use]
     pub const fn filters(&self) -> &MultipleFiltersLayout {
         &self.filters
     }
 
-    /// The bits of a counter and the way to count, for each filter.
+    /// The bits of a counter and the counting rule, for each filter.
     #[must_use]
     pub fn counters(&self) -> &[(u32, Counting)] {
         &self.counters
     }
 
-    /// The bytes of all counters and of the list, one behind the other.
+    /// The bytes of all counters and of the list, stored consecutively.
     #[must_use]
     pub fn byte_len(&self) -> u64 {
         let filters = self.filters.filters().iter().zip(&self.counters);
@@ -378,7 +382,7 @@ impl CountingFiltersLayout {
 ///
 /// let filter = SingleFilterLayout::new(120_000, 15)?;
 /// assert!(CountingCellsLayout::new(filter, [4, 0]).is_err());
-/// // Five levels: 4 + 4 + 3 + 2 + 1 bits a cell.
+/// // Five levels: 4 + 4 + 3 + 2 + 1 bits per cell.
 /// assert_eq!(CountingCellsLayout::new(filter, [4, 4, 3, 2, 1])?.byte_len(), 210_000);
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
@@ -389,7 +393,7 @@ pub struct CountingCellsLayout {
 }
 
 impl CountingCellsLayout {
-    /// The filter, and the bits of a counter for each level.
+    /// Takes the filter, and the bits of a counter for each level.
     ///
     /// # Errors
     /// If there are no levels or more than [`MultilevelLayout::MAX_LEVELS`], if a counter has no
@@ -402,7 +406,7 @@ impl CountingCellsLayout {
         Ok(Self { filter, counter_bits })
     }
 
-    /// The same cells without counters.
+    /// The cells without counters.
     #[must_use]
     pub const fn filter(&self) -> SingleFilterLayout {
         self.filter
@@ -414,7 +418,7 @@ impl CountingCellsLayout {
         &self.counter_bits
     }
 
-    /// The bytes of all counters, one behind the other.
+    /// The bytes of all counters, stored consecutively.
     #[must_use]
     pub fn byte_len(&self) -> u64 {
         let bits: u32 = self.counter_bits.iter().sum();
@@ -422,7 +426,7 @@ impl CountingCellsLayout {
     }
 }
 
-/// A width that a counter of a summary can have.
+/// Checks the width of a summary's counter.
 fn check_counter_bits(found: u32) -> Result<(), LayoutError> {
     let (at_least, at_most) = (CountingFiltersLayout::MIN_COUNTER_BITS, CountingLayout::MAX_COUNTER_BITS);
     if (at_least..=at_most).contains(&found) {

@@ -1,13 +1,14 @@
 //! The binomial distribution, in logarithms where it may underflow.
 //!
-//! The number of trials is a float, since items times hashes may pass 64 bits. All sums are of
-//! positive terms and end where a geometric series bounds the rest, so that their relative error is
-//! that of their largest term: an upper tail is never 1 minus a lower one that is close to 1.
+//! The number of trials is a float, since items times hashes may exceed 64 bits. All sums have
+//! positive terms and end where a geometric series bounds the rest. Their relative error is
+//! therefore that of their largest term: an upper tail is never computed as 1 minus a lower one
+//! near 1.
 
 use super::float::{exp, ln, ln_1p};
 use super::multilevel::ln_stirling;
 
-/// What a sum may leave out, relative to itself: below the rounding of a float.
+/// What a sum may leave out, relative to itself: less than a float's rounding.
 pub(super) const NEGLIGIBLE: f64 = 1e-17;
 
 /// Pr(successes + 1) / Pr(successes), where `odds` are p/(1 − p). It falls as the successes rise.
@@ -17,8 +18,8 @@ pub(super) fn ratio_upward(trials: f64, odds: f64, successes: f64) -> f64 {
 
 /// ln Pr(Bin(trials, probability) = successes).
 ///
-/// A sum of `successes` logarithms up to a thousand, with an error below 1e-12; beyond, by
-/// Stirling's series, with an error of about 1e-15 for each success.
+/// Up to a thousand successes, sums logarithms with an error below 1e-12. Beyond, uses Stirling's
+/// series with an error of about 1e-15 per success.
 pub(super) fn ln_point(trials: f64, probability: f64, successes: u32) -> f64 {
     let failures = trials - f64::from(successes);
     if failures < 0.0 {
@@ -27,12 +28,11 @@ pub(super) fn ln_point(trials: f64, probability: f64, successes: u32) -> f64 {
     if f64::from(successes) > MAX_SUMMED {
         let successes = f64::from(successes);
         let ln_ways = ln_stirling(trials) - ln_stirling(successes) - ln_stirling(failures);
-        // ln k^k·f^f/n^n against p^k·(1 − p)^f, without the difference of large numbers that n ln n
-        // would be.
+        // ln k^k·f^f/n^n against p^k·(1 − p)^f, without the difference of large numbers in n ln n.
         let rest = if failures == 0.0 { 0.0 } else { ln_1p(-successes / trials) - ln_1p(-probability) };
         return ln_ways - successes * ln(successes / trials / probability) - failures * rest;
     }
-    // No failures at probability 1 are certain, and not 0 · ln 0.
+    // At probability 1, having no failures is certain: avoids 0 · ln 0.
     let mut ln_p = if failures == 0.0 { 0.0 } else { failures * ln_1p(-probability) };
     for i in 0..successes {
         let i = f64::from(i);
@@ -41,10 +41,10 @@ pub(super) fn ln_point(trials: f64, probability: f64, successes: u32) -> f64 {
     ln_p
 }
 
-/// More logarithms than this are not added up one by one.
+/// Beyond this, logarithms are not summed one by one.
 const MAX_SUMMED: f64 = 1000.0;
 
-/// ln Pr(Bin(trials, probability) ≤ most), where that is below the mean: from there down to 0.
+/// ln Pr(Bin(trials, probability) ≤ most) for `most` below the mean: sums down to 0.
 fn ln_lower_tail(trials: f64, probability: f64, most: u32) -> f64 {
     let odds = probability / (1.0 - probability);
     let (mut successes, mut term, mut sum) = (f64::from(most), 1.0, 1.0);
@@ -72,8 +72,7 @@ pub fn ln_upper_tail(trials: f64, probability: f64, threshold: u32) -> f64 {
         return 0.0;
     }
     if f64::from(threshold) <= trials * probability {
-        // The median is within 1 of the mean, so the lower tail is not much more than a half at
-        // most.
+        // The median is within 1 of the mean, so the lower tail hardly exceeds a half.
         let below = if threshold == 0 { 0.0 } else { exp(ln_lower_tail(trials, probability, threshold - 1)) };
         return ln_1p(-below.min(1.0));
     }
@@ -94,8 +93,7 @@ pub fn ln_upper_tail(trials: f64, probability: f64, threshold: u32) -> f64 {
 mod tests {
     use super::*;
 
-    /// Both ways to a point, around where one gives way to the other; and 10^9 of 2·10^9 coins, by
-    /// √(1/(π·10^9)).
+    /// Both methods at their boundary; and 10^9 of 2·10^9 coins, by √(1/(π·10^9)).
     #[test]
     fn points_of_many_successes_are_those_of_few() {
         for (trials, probability, successes) in

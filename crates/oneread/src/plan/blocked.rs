@@ -1,13 +1,13 @@
 //! The odds of a blocked Bloom filter, and the smallest one for a rate.
 //!
-//! A query errs at the rate of its block, which is a filter of eight bands of 64 bits that holds J
-//! items, J being binomial: crowded blocks err more than sparse ones gain, which is the price of
-//! reading one cache line.
+//! A query errs at the rate of its block, which is a filter of eight bands of 64 bits with J items,
+//! where J is binomial. Crowded blocks err more than sparse ones gain: the price of reading one
+//! cache line.
 //!
 //! # Source
-//! Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007, section 3,
-//! which has the formula for a Poisson J and k probes anywhere in the block; a bit in each of eight
-//! words is the "split block" of Apache Parquet and Impala with 64-bit words.
+//! Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007, section 3. Its
+//! formula has a Poisson J and k probes anywhere in the block. One bit in each of eight words is
+//! the "split block" of Apache Parquet and Impala, here with 64-bit words.
 
 use crate::layout::{BlockedLayout, LayoutError, check_fraction};
 
@@ -15,17 +15,17 @@ use super::binomial::{self, NEGLIGIBLE};
 use super::float::{ceil, expm1, floor, ln_1p};
 use super::search::least;
 
-/// The bits of a word of a block, one of which a key sets.
+/// The bits per word of a block; a key sets one of them.
 const WORD_BITS: f64 = (BlockedLayout::BLOCK_BITS / BlockedLayout::HASHES as u64) as f64;
 
-/// With so many items a block on average, all queries err: the probability is below 1 by at most
-/// E[8·(63/64)^J] ≤ 8·e^(−2700/64) = 3.8e-18.
+/// With this many items per block on average, all queries err: the probability is below 1 by at
+/// most E[8·(63/64)^J] ≤ 8·e^(−2700/64) = 3.8e-18.
 const SATURATED_MEAN: f64 = 2700.0;
 
-/// The probability that a key not inserted is found, after `items` insertions: E[(1 −
-/// (63/64)^J)^8], J ~ Bin(n, 1/B).
+/// The probability of finding a key not inserted, after `items` insertions: E[(1 − (63/64)^J)^8], J
+/// ~ Bin(n, 1/B).
 ///
-/// Exact, to a relative error below 1e-12, in a few hundred steps at most, however many items.
+/// Exact, to a relative error below 1e-12, in at most a few hundred steps.
 ///
 /// # Example
 /// ```
@@ -41,12 +41,11 @@ const SATURATED_MEAN: f64 = 2700.0;
 /// ```
 ///
 /// # Why the sum is right
-/// It is Σ w(j)·g(j) / Σ w(j) with weights w relative to the most likely number of items in a
-/// block, so that nothing underflows, and with g(j) = (1 − (63/64)^j)^8. Both w and w·g are
-/// log-concave: their ratios fall as j moves away from the peak, and a geometric series bounds what
-/// is left out. Upward, w·g is cut where the rest is below 1e-17 of the sum; as g rises, the rest
-/// of w is then no larger a part. Downward, w is cut in the same way; as g falls, the rest of w·g
-/// is no larger a part.
+/// It is Σ w(j)·g(j) / Σ w(j) with g(j) = (1 − (63/64)^j)^8. The weights w are relative to the most
+/// likely number of items in a block, so that nothing underflows. Both w and w·g are log-concave:
+/// their ratios fall away from the peak, and a geometric series bounds the rest. Upward, w·g is cut
+/// where the rest is below 1e-17 of the sum; as g rises, the rest of w is no larger a part.
+/// Downward, w is cut in the same way; as g falls, the rest of w·g is no larger a part.
 #[must_use]
 pub fn false_positive_probability(layout: BlockedLayout, items: u64) -> f64 {
     let (items, blocks) = (items as f64, layout.blocks() as f64);
@@ -89,10 +88,10 @@ pub fn false_positive_probability(layout: BlockedLayout, items: u64) -> f64 {
     (found / weights).min(1.0)
 }
 
-/// The number of items that would leave `set_bits` set on average; infinite once all bits are set.
+/// The number of items that would set `set_bits` bits on average; infinite once all bits are set.
 ///
-/// An item sets a given bit with probability 1/(64·blocks): if it has that block, and in the bit's
-/// word that bit.
+/// An item sets a given bit with probability 1/(64·blocks): it must pick that block, and that bit
+/// of its word.
 ///
 /// ```
 /// use oneread::layout::BlockedLayout;
@@ -112,7 +111,7 @@ pub fn estimated_items(layout: BlockedLayout, set_bits: u64) -> f64 {
     ln_1p(-(set_bits as f64) / layout.bits() as f64) / ln_1p(-1.0 / (WORD_BITS * layout.blocks() as f64))
 }
 
-/// The probability that a block which holds so many items has all eight bits of a query set.
+/// The probability that a block with `items` items has all eight bits of a query set.
 fn found_in_block(items: f64) -> f64 {
     let word = -expm1(items * ln_1p(-1.0 / WORD_BITS));
     let (squared, mut eighth) = (word * word, 1.0);
@@ -122,10 +121,10 @@ fn found_in_block(items: f64) -> f64 {
     eighth
 }
 
-/// The fewest blocks that keep `items` items at the rate.
+/// Finds the fewest blocks that keep `items` items at the rate.
 ///
-/// The number of hashes is fixed at eight, so that this is a good choice for rates around 1/2^8,
-/// and a worse one the further away the rate is.
+/// The number of hashes is fixed at eight: a good choice for rates around 1/2^8, and worse the
+/// further the rate is from that.
 ///
 /// # Errors
 /// If the rate is not between 0 and 1, or out of reach of [`BlockedLayout::MAX_BLOCKS`].
@@ -136,7 +135,7 @@ fn found_in_block(items: f64) -> f64 {
 ///
 /// let layout = blocked::for_rate(1_000_000, 0.01)?;
 /// assert!(blocked::false_positive_probability(layout, 1_000_000) <= 0.01);
-/// // A plain filter needs 9.6 bits a key.
+/// // A plain filter needs 9.6 bits per key.
 /// assert!(layout.bits() > 10_000_000 && layout.bits() < 11_000_000);
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
@@ -149,11 +148,11 @@ pub fn for_rate(items: u64, rate: f64) -> Result<BlockedLayout, LayoutError> {
     if !meets(BlockedLayout::MAX_BLOCKS) {
         return Err(LayoutError::OutOfReach { rate, items });
     }
-    // With more blocks a block holds fewer items, so that the probability falls.
+    // More blocks mean fewer items per block, so that the probability falls.
     BlockedLayout::new(least(0, BlockedLayout::MAX_BLOCKS, meets))
 }
 
-/// The fewest blocks that give each of `items` items at least so many bits.
+/// Finds the fewest blocks that give each of `items` items at least `bits_per_key` bits.
 ///
 /// # Errors
 /// If the number of bits is not positive and finite, or if there are too many blocks.
@@ -162,6 +161,6 @@ pub fn for_bits_per_key(items: u64, bits_per_key: f64) -> Result<BlockedLayout, 
         return Err(LayoutError::BitsPerKey { found: bits_per_key });
     }
     let blocks = items.max(1) as f64 * bits_per_key / BlockedLayout::BLOCK_BITS as f64;
-    // A float above the range becomes the largest number, which is too large in any case.
+    // A float above the range becomes the largest number, which is still too large.
     BlockedLayout::new(ceil(blocks) as u64)
 }

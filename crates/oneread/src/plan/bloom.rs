@@ -1,6 +1,6 @@
 //! The odds of a Bloom filter, and the smallest one for a rate.
 //!
-//! Letters in the formulas: m bits, k hashes, n items, c = m/n bits a key.
+//! Letters in the formulas: m bits, k hashes, n items, c = m/n bits per key.
 //!
 //! # Source
 //! Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970. The bands, the
@@ -18,17 +18,16 @@ use super::float::{ceil, exp, expm1, floor, ln, ln_1p, ln_one_minus_exp, ln_sum}
 use super::search::least_near;
 use super::{occupancy, probes};
 
-/// How far the planned probability may be from that of a probe scheme under ideal hash functions.
+/// How close the planned probability is to that of a probe scheme under ideal hash functions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Accuracy {
-    /// The planned probability is the true one, to a relative error below 1e-11.
+    /// It is the true probability, to a relative error below 1e-11.
     Exact,
-    /// The true probability is not higher, and not lower than that of independent probes: proven
-    /// for the partition scheme, measured for the others.
+    /// The true probability is no higher, and no lower than that of independent probes: proven for
+    /// the partition scheme, measured for the others.
     Bound,
-    /// The part that [`probes::excess`] adds to that of independent probes is the true one to about
-    /// 6%.
+    /// The excess over independent probes from [`probes::excess`] is accurate to about 6%.
     Extrapolated,
 }
 
@@ -48,9 +47,9 @@ pub enum Accuracy {
 /// | double | 3.05 | 1.20 |
 /// | partitioned | 11.2 | 2.05 |
 ///
-/// With many bits per key and few items the excess over a tiny rate is large: two items share all
-/// their probes once in m² (double) or (m/k)² (partitioned), whatever the number of hashes. A small
-/// set at a low rate is better served by `Independent`.
+/// With many bits per key and few items, the excess over a tiny rate is large. Two items share all
+/// their probes once in m² (double) or (m/k)² (partitioned), whatever the number of hashes. Prefer
+/// `Independent` for a small set at a low rate.
 #[must_use]
 pub const fn accuracy(layout: BloomLayout) -> Accuracy {
     let few_hashes = layout.hashes() <= probes::MAX_EXACT_HASHES;
@@ -74,12 +73,12 @@ pub const fn accuracy(layout: BloomLayout) -> Accuracy {
     }
 }
 
-/// The probability that a key not inserted is found, after `items` insertions.
+/// The probability of finding a key not inserted, after `items` insertions.
 ///
-/// Exact for `Independent` (unlike the textbook formula, it knows that probes may coincide and that
-/// the number of set bits varies) and for `IndependentBands`, where it is (1 − (1 − k/m)^n)^k. The
-/// other schemes find more, in particular with few items: [`probes::excess`] is added, and
-/// [`accuracy`] says whether that is exact.
+/// Exact for `Independent`: unlike the textbook formula, it accounts for probes that coincide and
+/// for the varying number of set bits. Exact for `IndependentBands` too, where it is (1 − (1 −
+/// k/m)^n)^k. The other schemes find more, in particular with few items. [`probes::excess`] is
+/// added for them, and [`accuracy`] says whether that is exact.
 ///
 /// # Example
 /// ```
@@ -90,7 +89,7 @@ pub const fn accuracy(layout: BloomLayout) -> Accuracy {
 /// let layout = BloomLayout::new(1600, 11)?.with_scheme(SchemeName::Independent)?;
 /// assert_eq!(bloom::false_positive_probability(layout, 0), 0.0);
 /// let exact = bloom::false_positive_probability(layout, 100);
-/// // The limit for many items at 16 bits a key is .00045871.
+/// // The limit for many items at 16 bits per key is 0.00045871.
 /// let excess = exact / bloom::asymptotic(16.0, 11);
 /// assert!(excess > 1.01 && excess < 1.02);
 /// # Ok::<(), oneread::layout::LayoutError>(())
@@ -100,16 +99,16 @@ pub fn false_positive_probability(layout: BloomLayout, items: u64) -> f64 {
     exp(ln_false_positive_probability(layout, items))
 }
 
-/// The logarithm of [`false_positive_probability`], also where that is too small for a float.
+/// The logarithm of [`false_positive_probability`], even where that underflows a float.
 #[must_use]
 pub fn ln_false_positive_probability(layout: BloomLayout, items: u64) -> f64 {
     let independent = ln_without_excess(layout, items);
-    // Without items nothing is found; no logarithm of 0 is taken.
+    // Without items nothing is found; avoids the logarithm of 0.
     let excess = probes::excess(layout, items as f64);
     if excess > 0.0 { ln_sum(independent, ln(excess)).min(0.0) } else { independent }
 }
 
-/// The same if the probes of the scheme were independent.
+/// Like [`ln_false_positive_probability`], but as if the scheme's probes were independent.
 fn ln_without_excess(layout: BloomLayout, items: u64) -> f64 {
     if layout.scheme().is_banded() {
         ln_partitioned(layout.bits(), layout.hashes(), items)
@@ -122,11 +121,11 @@ fn ln_independent(bits: u64, hashes: u32, items: u64) -> f64 {
     occupancy::ln_all_probes_set(bits, items as f64 * f64::from(hashes), hashes)
 }
 
-/// (1 − (1 − k/m)^n)^k: each hash has m/k bits to itself, which need not be a whole number here.
+/// (1 − (1 − k/m)^n)^k: each hash has a band of m/k bits, which need not be a whole number here.
 ///
 /// Exact for `IndependentBands` if k divides m. Often used for unpartitioned filters too, where it
-/// is slightly too high (1.03 times the limit, not 1.01, with 100 items at 16 bits a key and 11
-/// hashes).
+/// is slightly too high: with 100 items at 16 bits per key and 11 hashes, 1.03 times the limit
+/// instead of 1.01.
 ///
 /// ```
 /// use oneread::plan::bloom;
@@ -139,7 +138,7 @@ pub fn partitioned(bits: u64, hashes: u32, items: u64) -> f64 {
     exp(ln_partitioned(bits, hashes, items))
 }
 
-/// The logarithm of [`partitioned`], also where that is too small for a float.
+/// The logarithm of [`partitioned`], even where that underflows a float.
 #[must_use]
 pub fn ln_partitioned(bits: u64, hashes: u32, items: u64) -> f64 {
     if items == 0 {
@@ -148,16 +147,15 @@ pub fn ln_partitioned(bits: u64, hashes: u32, items: u64) -> f64 {
     if hashes == 0 {
         return 0.0;
     }
-    // A band of less than a bit is one that is set.
+    // A band of less than a bit counts as one set bit.
     let in_band = (f64::from(hashes) / bits as f64).min(1.0);
     f64::from(hashes) * ln_one_minus_exp(items as f64 * ln_1p(-in_band))
 }
 
-/// (1 − e^(−k/c))^k: the limit for many items at `bits_per_key` (c) and `hashes` (k), the same for
-/// all schemes.
+/// (1 − e^(−k/c))^k: every scheme's limit for many items at `bits_per_key` (c) and `hashes` (k).
 ///
-/// The exact value of independent probes is higher: at the best k by a relative k²/6m or so, which
-/// is 1% with 100 items at 16 bits a key. Without hashes or bits everything is found: 1.
+/// Independent probes have a higher exact value: at the best k, by a relative k²/6m or so, which is
+/// 1% with 100 items at 16 bits per key. Without hashes or bits the result is 1.
 ///
 /// ```
 /// use oneread::plan::bloom;
@@ -173,25 +171,24 @@ pub fn asymptotic(bits_per_key: f64, hashes: u32) -> f64 {
     exp(hashes * ln_one_minus_exp(-hashes / bits_per_key))
 }
 
-/// The expected fraction of the bits that are set after `items` insertions: 1 − (1 − 1/m)^(nk), or
-/// 1 − (1 − k/m)^n in bands.
+/// The expected fraction of set bits after `items` insertions: 1 − (1 − 1/m)^(nk), or 1 − (1 −
+/// k/m)^n in bands.
 ///
-/// Exact for the independent schemes. For the others it is slightly too high without bands (probes
-/// of an item coincide more often under double hashing) and exact in bands, where each band's
-/// function is uniform.
+/// Exact for the independent schemes and in bands, where each band's function is uniform. For the
+/// others it is slightly too high: probes of an item coincide more often under double hashing.
 #[must_use]
 pub fn expected_fill(layout: BloomLayout, items: u64) -> f64 {
     if items == 0 { 0.0 } else { -expm1(items as f64 * ln_unset_by_an_item(layout)) }
 }
 
-/// The probability that a key which was not inserted is found, given that `set_bits` bits are set:
-/// (set/m)^k, and what the scheme adds to it.
+/// The probability of finding a key not inserted, given `set_bits` set bits: (set/m)^k plus the
+/// scheme's excess.
 ///
-/// This is the false-positive *rate* of one filter (Kirsch, Mitzenmacher, section 5), where
-/// [`false_positive_probability`] is its average over all filters. Exact for independent probes; in
-/// bands it is a bound, reached when all are equally full. For the other schemes,
-/// [`probes::excess`] is added for the [estimated](estimated_items) number of items. It is an
-/// average over filters: the bits alone do not tell which probes go together.
+/// This is the false-positive *rate* of one filter (Kirsch, Mitzenmacher, section 5);
+/// [`false_positive_probability`] is its average over all filters. It is exact for independent
+/// probes. In bands it is an upper bound, reached when all are equally full. For the other schemes,
+/// [`probes::excess`] is added for the [estimated](estimated_items) number of items. That is an
+/// average over filters, since the bits do not show which probes belong together.
 ///
 /// ```
 /// use oneread::hash::probes::SchemeName;
@@ -213,12 +210,10 @@ pub fn rate_at_fill(layout: BloomLayout, set_bits: u64) -> f64 {
     (exp(f64::from(layout.hashes()) * ln(fill)) + excess).min(1.0)
 }
 
-/// The number of items that would leave `set_bits` set on average: the inverse of
-/// [`expected_fill`].
+/// The number of items that would set `set_bits` bits on average: the inverse of [`expected_fill`].
 ///
-/// The estimate is within a few √m/k of the truth while some tenths of the bits are unset. It is
-/// infinite once all bits are set (or more are claimed than there are): then any larger number is
-/// as likely.
+/// The error is a few √m/k while at least some tenths of the bits are unset. The estimate is
+/// infinite once all bits are set.
 ///
 /// ```
 /// use oneread::layout::BloomLayout;
@@ -248,16 +243,16 @@ fn ln_unset_by_an_item(layout: BloomLayout) -> f64 {
     if layout.scheme().is_banded() { ln_1p(-hashes / bits) } else { hashes * ln_1p(-1.0 / bits) }
 }
 
-/// The better of the two whole numbers around (m/n)·ln 2, by the exact probability of independent
+/// Chooses between the two whole numbers around (m/n)·ln 2, by the exact probability of independent
 /// probes.
 ///
-/// At least 1, at most [`MAX_HASHES`]. For fewer than 50 items another number may be better still:
-/// by up to 1% with ten items, 10% with three.
+/// At least 1, at most [`MAX_HASHES`]. For fewer than 50 items another number may be better: by up
+/// to 1% with ten items, 10% with three.
 ///
 /// ```
 /// use oneread::plan::bloom;
 ///
-/// // 8·ln 2 = 5.5: five hashes give .0217, six .0216.
+/// // 8·ln 2 = 5.5: five hashes give 0.0217, six 0.0216.
 /// assert_eq!(bloom::optimal_hashes(8000, 1000), 6);
 /// ```
 #[must_use]
@@ -269,11 +264,10 @@ pub fn optimal_hashes(bits: u64, items: u64) -> u32 {
     if ln_independent(bits, more, items) < ln_independent(bits, fewer, items) { more } else { fewer }
 }
 
-/// The layout under the default scheme, if that adds less than a hundredth to the probability and
-/// there are a thousand items; else with independent probes.
+/// Chooses the default scheme for at least 1000 items if it adds less than 1% to the probability,
+/// else independent probes.
 ///
-/// A filter of a few hundred keys has the time for k words, and rates below 1e-15 or so ask for
-/// them.
+/// A filter of a few hundred keys has the time for k words, and rates below 1e-15 or so need them.
 fn with_scheme_for(layout: BloomLayout, items: u64) -> Result<BloomLayout, LayoutError> {
     const FEW: u64 = 1000;
     const LITTLE: f64 = 0.01;
@@ -284,25 +278,25 @@ fn with_scheme_for(layout: BloomLayout, items: u64) -> Result<BloomLayout, Layou
     Ok(if items >= FEW && added < LITTLE { fast } else { independent })
 }
 
-/// A filter of `bits` bits with the [optimal hashes](optimal_hashes) for `items`, under the default
-/// scheme; or with independent probes for fewer than a thousand items, and where the default scheme
-/// would err more often by a hundredth.
+/// Plans a filter of `bits` bits with the [optimal hashes](optimal_hashes) for `items`. It has the
+/// default scheme, or independent probes for fewer than 1000 items and where the default scheme
+/// would err 1% more often.
 ///
 /// # Errors
 /// If there are no bits or too many.
 pub fn for_bits(bits: u64, items: u64) -> Result<BloomLayout, LayoutError> {
-    // Checks the bits before they are planned with.
+    // Checks the bits before planning with them.
     BloomLayout::new(bits, 1)?;
     with_scheme_for(BloomLayout::new(bits, optimal_hashes(bits, items))?, items.max(1))
 }
 
-/// The filter with the fewest bits that keeps `items` items at the rate.
+/// Finds the filter with the fewest bits that keeps `items` items at the rate.
 ///
-/// It has the default scheme; or independent probes for fewer than a thousand items, and where the
-/// default scheme would err more often by a hundredth. One bit less would miss the rate with any
-/// number of hashes, by [`false_positive_probability`]: that is exact for independent probes, and a
-/// bound for the default scheme. Above some 10^11 bits a bit changes the probability by less than
-/// its rounding, and "fewest" is to within that.
+/// It has the default scheme, or independent probes for fewer than 1000 items and where the default
+/// scheme would err 1% more often. By [`false_positive_probability`], no number of hashes meets the
+/// rate with one bit less. That is exact for independent probes, and a bound for the default
+/// scheme. Above some 10^11 bits, one bit changes the probability by less than its rounding, which
+/// limits how exact "fewest" is.
 ///
 /// # Errors
 /// If the rate is not between 0 and 1, or out of reach of [`MAX_PLACES`] bits.
@@ -315,7 +309,7 @@ pub fn for_bits(bits: u64, items: u64) -> Result<BloomLayout, LayoutError> {
 /// let layout = bloom::for_rate(1_000_000, 0.01)?;
 /// assert_eq!(layout.hashes(), 7);
 /// assert!(bloom::false_positive_probability(layout, 1_000_000) <= 0.01);
-/// // 1.44·log2(100) = 9.58 bits per key, and a little for rounding 6.64 hashes to 7.
+/// // 1.44·log2(100) = 9.58 bits per key, and a little more for rounding 6.64 hashes to 7.
 /// assert!(layout.bits() > 9_580_000 && layout.bits() < 9_600_000);
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
@@ -327,9 +321,9 @@ pub fn for_rate(items: u64, rate: f64) -> Result<BloomLayout, LayoutError> {
     }
 }
 
-/// The same with probes of a given scheme. For a scheme whose probability is
-/// [extrapolated](Accuracy::Extrapolated), which depends on the divisors of the number of bits, a
-/// few bits less may do. It takes a second or two then.
+/// Like [`for_rate`], but with probes of a given scheme. An [extrapolated](Accuracy::Extrapolated)
+/// probability depends on the divisors of the number of bits. For such a scheme, the search takes a
+/// second or two, and slightly fewer bits may suffice.
 ///
 /// # Errors
 /// As [`for_rate`]; and if the rate is out of reach of this scheme, the error names one that
@@ -340,7 +334,7 @@ pub fn for_rate(items: u64, rate: f64) -> Result<BloomLayout, LayoutError> {
 /// use oneread::hash::probes::SchemeName;
 /// use oneread::plan::bloom;
 ///
-/// // Few items at a low rate take many more bits under the partition scheme.
+/// // At a low rate, a few items take many more bits under the partition scheme.
 /// let partitioned = bloom::for_rate_with(100, 5e-4, SchemeName::Partitioned)?;
 /// assert!(bloom::false_positive_probability(partitioned, 100) <= 5e-4);
 /// assert!(2 * partitioned.bits() > 3 * bloom::for_rate(100, 5e-4)?.bits());
@@ -352,8 +346,8 @@ pub fn for_rate_with(items: u64, rate: f64, scheme: SchemeName) -> Result<BloomL
     let limit = |hashes: u32| limit_of_bits(items, rate, hashes);
     let start = (1..=MAX_HASHES).min_by(|&a, &b| limit(a).total_cmp(&limit(b))).unwrap_or(1);
 
-    // By hashes, the fewest bits fall to a minimum near that of the limit and rise after it. This
-    // is clear in the limit; for small sets, where it is not, a test tries every number of hashes.
+    // As hashes increase, the fewest bits fall to a minimum near that of the limit, then rise. For
+    // small sets, where this is not obvious, a test tries every number of hashes.
     let mut best: Option<Candidate> = None;
     for hashes in (1..=start).rev() {
         if !improves(&mut best, fewest_bits(items, rate, hashes, scheme)) {
@@ -367,7 +361,7 @@ pub fn for_rate_with(items: u64, rate: f64, scheme: SchemeName) -> Result<BloomL
     }
     match best {
         Some(best) => BloomLayout::new(best.bits, best.hashes)?.with_scheme(scheme),
-        // By a scheme without an excess, of which the first is never worse.
+        // Of the schemes without excess, `Independent` is never the worse.
         None if scheme != SchemeName::Independent
             && for_rate_with(items, rate, SchemeName::Independent).is_ok() =>
         {
@@ -377,7 +371,8 @@ pub fn for_rate_with(items: u64, rate: f64, scheme: SchemeName) -> Result<BloomL
     }
 }
 
-/// The filter with the fewest bits that keeps `items` items at the rate with this number of hashes.
+/// Finds the filter with the fewest bits that keeps `items` items at the rate with this number of
+/// hashes.
 ///
 /// # Errors
 /// As [`for_rate_with`], and if there are no hashes or more than [`MAX_HASHES`].
@@ -407,8 +402,8 @@ struct Candidate {
     ln_probability: f64,
 }
 
-/// Whether the candidate has no more bits than the best one so far; it becomes the best if it has
-/// fewer bits or, at equal bits, the lower probability.
+/// Reports whether the candidate has no more bits than the best so far. Replaces the best by it if
+/// it has fewer bits or, at equal bits, the lower probability.
 fn improves(best: &mut Option<Candidate>, candidate: Option<Candidate>) -> bool {
     // While nothing meets the rate, another number of hashes may.
     let Some(candidate) = candidate else { return best.is_none() };
@@ -424,20 +419,19 @@ fn improves(best: &mut Option<Candidate>, candidate: Option<Candidate>) -> bool 
     candidate.bits <= before.bits
 }
 
-/// The bits that meet the rate with so many hashes according to the limit: −nk / ln(1 −
-/// rate^(1/k)).
+/// The bits that meet the rate with `hashes` hashes in the limit: −nk / ln(1 − rate^(1/k)).
 fn limit_of_bits(items: u64, rate: f64, hashes: u32) -> f64 {
     let hashes = f64::from(hashes);
     -(items as f64) * hashes / ln_one_minus_exp(ln(rate) / hashes)
 }
 
-/// The fewest bits that meet the rate with `hashes` hashes, if any do: the probability falls as the
-/// bits rise.
+/// Finds the fewest bits that meet the rate with `hashes` hashes, if any: the probability falls as
+/// the bits rise.
 fn fewest_bits(items: u64, rate: f64, hashes: u32, scheme: SchemeName) -> Option<Candidate> {
     let layout = |bits: u64| BloomLayout::new(bits, hashes).and_then(|layout| layout.with_scheme(scheme));
     let meets = |bits| {
-        // Where there are too few bits for the scheme, there is no layout. The excess takes the
-        // most time.
+        // Too few bits for the scheme give no layout. The excess is checked last because it takes
+        // the most time.
         layout(bits).is_ok_and(|layout| {
             exp(ln_without_excess(layout, items)) <= rate && false_positive_probability(layout, items) <= rate
         })
@@ -445,7 +439,7 @@ fn fewest_bits(items: u64, rate: f64, hashes: u32, scheme: SchemeName) -> Option
     if !meets(MAX_PLACES) {
         return None;
     }
-    // The limit is close, so the steps away from it start at one bit and double.
+    // The limit is close, so steps away from it start at one bit and double.
     let guess = ceil(limit_of_bits(items, rate, hashes)).clamp(1.0, MAX_PLACES as f64) as u64;
     let met = least_near(guess, 1, 2, MAX_PLACES, meets)?;
     let ln_probability = ln_false_positive_probability(layout(met).ok()?, items);

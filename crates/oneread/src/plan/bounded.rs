@@ -1,24 +1,22 @@
-//! A bounded map under endless churn: how many keys are out, and how likely the stash is ever
-//! needed.
+//! A bounded map under endless churn: the spilled keys, and the probability of needing the stash.
 //!
-//! A line is followed by three numbers: the keys x that are at home in one of its groups and lie in
-//! it, the guests g from other lines, and the keys u that are at home in it and lie elsewhere. In a
-//! unit of time each item is deleted with rate 1, and new keys come to the line with the rate λ of
-//! its keys. A new key goes into its line exactly if that has a free slot (its home or the
-//! neighbour), else it goes to the first of three other lines with room, else to the last level.
+//! Three numbers describe a line: the keys x that lie in the line of their home, the guests g from
+//! other lines, and the keys u that have their home here and lie elsewhere. In a unit of time, each
+//! item is deleted at rate 1, and new keys reach the line at the rate λ of its keys. A new key goes
+//! into its line if that has a free slot (in its home group or the other). Otherwise it goes to the
+//! first of three other lines with room, else to the last level.
 //!
 //! # What is exact
 //! x + u is a Poisson number, as of n keys with random homes in many lines. The order in which a
 //! key's lines are tried.
 //!
 //! # What is modelled
-//! That the lines of a key are full independently of each other: the limit for many lines. That a
-//! freed slot is filled by a key of the line that is out with the probability of `pulled`, in which
-//! the two groups of a line are not followed but inferred: half of its keys have their home in
-//! each, by the toss of a coin, and its guests are divided evenly. That the lines of the last level
-//! have Poisson numbers of keys. The tests hold the results against maps that were churned: at nine
-//! tenths of the slots the keys out of their lines agree within 1%, and those in the last level
-//! within 5%.
+//! The lines of a key are assumed to be full independently: the limit for many lines. A freed slot
+//! is filled by a spilled key of the line with the probability from `pulled`. That function infers
+//! the two groups of a line: half of its keys have their home in each, and its guests are divided
+//! evenly. The lines of the last level are assumed to have Poisson numbers of keys. Tests compare
+//! the results with churned maps: at a load of 90%, spilled keys agree within 1%, and those in the
+//! last level within 5%.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -31,18 +29,18 @@ use super::error::check;
 use super::float::{exp, expm1, floor, ln, ln_1p, sqrt};
 use super::search::least;
 
-/// Slots of a line.
+/// Slots per line.
 const SLOTS: usize = BoundedLayout::LINE_SLOTS as usize;
 
-/// The keys of a line that lie elsewhere are followed up to so many: at the highest load, ten
-/// deviations beyond the mean.
+/// The most spilled keys per line that are followed: at the highest load, ten deviations above the
+/// mean.
 const MAX_AWAY: usize = 28;
 
-/// Other lines of a key, before the last level.
+/// A key's other lines before the last level.
 const OTHER_LINES: i32 = 3;
 
-/// The fullest that home lines can be for [`churned`]: beyond, too many keys would be elsewhere to
-/// be followed.
+/// The highest load of home lines in [`churned`]: beyond it, too many keys would be spilled to be
+/// followed.
 pub const MAX_LOAD: f64 = 0.95;
 
 /// A bounded map after long churn. From [`churned`].
@@ -60,8 +58,7 @@ impl Churned {
         self.full
     }
 
-    /// The fraction of keys that lie in none of the slots of their home's line. A lookup of theirs
-    /// reads other lines.
+    /// The fraction of keys outside their home's line, whose lookups read other lines.
     #[must_use]
     pub const fn out_of_line(&self) -> f64 {
         self.away
@@ -74,13 +71,13 @@ impl Churned {
     }
 
     /// The logarithm of the probability that an insertion needs the stash: all four home lines of
-    /// its key are full, and its line of the last level is.
+    /// its key are full, and so is its line of the last level.
     #[must_use]
     pub fn ln_stash_probability(&self) -> f64 {
         f64::from(1 + OTHER_LINES) * ln(self.full) + ln_poisson_tail(self.last_line_mean, SLOTS)
     }
 
-    /// The probability that any of so many insertions needs the stash. The stash has room for 32
+    /// The probability that any of `insertions` insertions needs the stash, which has room for 32
     /// such keys at a time.
     #[must_use]
     pub fn stash_ever(&self, insertions: f64) -> f64 {
@@ -89,10 +86,10 @@ impl Churned {
     }
 }
 
-/// A map with its capacity of items, of which each was replaced many times by a new key.
+/// Computes the state of a full map in which each item was replaced many times by a new key.
 ///
 /// # Errors
-/// If the home lines would have to be fuller than [`MAX_LOAD`].
+/// If the home lines would have a load above [`MAX_LOAD`].
 ///
 /// # Example
 /// ```
@@ -101,10 +98,10 @@ impl Churned {
 ///
 /// let plan = churned(&BoundedLayout::for_capacity(10_000_000)?)?;
 /// assert!((0.04..0.07).contains(&plan.out_of_line()));
-/// // Ten million insertions a second for a year.
+/// // Ten million insertions per second for a year.
 /// assert!(plan.stash_ever(3.2e14) < 1e-3);
 ///
-/// // The last level matters: with a fourth of it, the stash will be needed.
+/// // The last level matters: with a quarter of it, the stash will be needed.
 /// let small = BoundedLayout::new(10_000_000, 343_600, 895)?;
 /// assert!(churned(&small)?.stash_ever(3.2e14) > 0.999);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -117,8 +114,8 @@ pub fn churned(layout: &BoundedLayout) -> Result<Churned, OutOfRange> {
     Ok(Churned { full: line.full, away: line.away / keys, last_line_mean: line.in_last_level * lines })
 }
 
-/// The smallest layout for nine tenths of full slots, in which an insertion needs the stash with at
-/// most this probability.
+/// Finds the smallest layout at a load of 90% in which an insertion needs the stash with at most
+/// this probability.
 ///
 /// # Errors
 /// If there are no items or too many, or the probability is not between 0 and 1.
@@ -138,9 +135,8 @@ pub fn for_churn(items: u64, probability: f64) -> Result<BoundedLayout, LayoutEr
     let lines = usual.home_lines() + usual.last_lines();
     let out_of_reach = LayoutError::OutOfReach { rate: probability, items };
     let mut last = usual.last_lines();
-    // What comes to the last level hardly depends on its size: for a plan of the home lines the
-    // size is found at once, and a second plan is for the home lines that are left. It is larger if
-    // it is different at all.
+    // The load of the last level hardly depends on its size. One plan of the home lines therefore
+    // gives its size, and a second plan is for the home lines that remain.
     loop {
         let layout = BoundedLayout::new(items, lines.saturating_sub(last), last)?;
         let plan = churned(&layout).map_err(|_| out_of_reach)?;
@@ -149,7 +145,7 @@ pub fn for_churn(items: u64, probability: f64) -> Result<BoundedLayout, LayoutEr
             Churned { last_line_mean, ..plan }.ln_stash_probability() <= ln(probability)
         };
         let fewest = least(0, lines, meets);
-        // One line fewer than the one before: the larger number meets it.
+        // The previous attempt had one line fewer: the larger number suffices.
         if fewest == last || fewest + 1 == last {
             return Ok(layout);
         }
@@ -157,20 +153,20 @@ pub fn for_churn(items: u64, probability: f64) -> Result<BoundedLayout, LayoutEr
     }
 }
 
-/// What a line comes to.
+/// The steady state of a line.
 struct Line {
     full: f64,
-    /// The expected keys out of it.
+    /// The expected spilled keys.
     away: f64,
     /// Those of them in the last level.
     in_last_level: f64,
 }
 
-/// The states of a line, their probabilities, and what follows from them.
+/// The states of a line, their probabilities, and their consequences.
 struct States {
     /// By x, then g, then u.
     probability: Vec<f64>,
-    /// The probability that a freed slot is filled by a key that is away.
+    /// The probability that a spilled key fills a freed slot.
     pulled: Vec<f64>,
     /// Kept to save allocations.
     change: Vec<f64>,
@@ -180,8 +176,8 @@ fn index(x: usize, g: usize, u: usize) -> usize {
     (x * (SLOTS + 1) + g) * (MAX_AWAY + 1) + u
 }
 
-/// The probability that a slot freed in a line is filled by one of its keys that is away: that
-/// slot's group must have some, and pick it rather than one that lies in the neighbour.
+/// The probability that a spilled key of the line fills a slot freed there: the slot's group must
+/// have one, and prefer it to a key that lies in the other group.
 fn pulled(x: usize, g: usize, u: usize, split: &[Vec<f64>]) -> f64 {
     let (keys, half) = (x + u, (SLOTS - g) as f64 / 2.0);
     let of_split = |(first, &p): (usize, &f64)| {
@@ -198,7 +194,7 @@ fn pulled(x: usize, g: usize, u: usize, split: &[Vec<f64>]) -> f64 {
 
 /// Follows the equations until nothing changes.
 fn steady_state(keys: f64) -> Line {
-    // Binomial rows: how n keys divide between two homes.
+    // Binomial rows: how n keys divide between two groups.
     let mut split = vec![vec![1.0]];
     for n in 1..=SLOTS + MAX_AWAY {
         let before: &Vec<f64> = &split[n - 1];
@@ -221,8 +217,8 @@ fn steady_state(keys: f64) -> Line {
         states.probability[index(n.min(SLOTS), 0, n.saturating_sub(SLOTS))] += p;
         p *= keys / (n + 1) as f64;
     }
-    // A step is short beside the fastest change: all items of a line, all keys, and as many guests
-    // as could come.
+    // A step is shorter than the fastest change: all items of a line, all keys, and the most guests
+    // that could come.
     let step = 0.8 / (keys + 2.0 * SLOTS as f64);
     let steps = floor(TURNOVERS / step) as usize;
     let mut line = Line { full: 0.0, away: 0.0, in_last_level: 0.0 };
@@ -232,15 +228,15 @@ fn steady_state(keys: f64) -> Line {
     line
 }
 
-/// States less likely than this are not followed: all of them together are less than 1e-14.
+/// Less likely states are not followed: together they are less than 1e-14.
 const NEGLIGIBLE: f64 = 1e-19;
 
-/// Replacements of each item until the numbers stand still to four digits; from the start they
-/// halve their distance in less than one.
+/// Replacements of each item until the numbers are stable to four digits. Each replacement more
+/// than halves the distance.
 const TURNOVERS: f64 = 10.0;
 
 impl States {
-    /// One short step, with the rates of guests that the present probabilities lead to.
+    /// One short step, with the rates of guests that follow from the present probabilities.
     fn advance(&mut self, keys: f64, step: f64) -> Line {
         let (mut full, mut away, mut pulls) = (0.0, 0.0, 0.0);
         self.each(|x, g, u, p, pulled| {
@@ -301,20 +297,20 @@ impl States {
     }
 }
 
-/// ln Pr(N ≥ at) for a Poisson number N of this mean.
+/// ln Pr(N ≥ at) for a Poisson number N of mean `mean`.
 fn ln_poisson_tail(mean: f64, at: usize) -> f64 {
     if mean <= 0.0 {
         return f64::NEG_INFINITY;
     }
-    // The first term, then the others relative to it: they fall as fast as mean/at, once beyond the
-    // mean.
+    // The first term, then the others relative to it: beyond the mean they fall at least as fast as
+    // mean/at.
     let ln_first = (1..=at).fold(-mean, |sum, k| sum + ln(mean / k as f64));
     let (mut sum, mut term, mut k) = (0.0, 1.0, at as f64);
     while term > 1e-17 * sum || k < mean {
         sum += term;
         k += 1.0;
         term *= mean / k;
-        // Far below the mean the tail is all there is.
+        // Far below the mean, the tail is the whole distribution.
         if k > at as f64 + 40.0 * sqrt(mean + 1.0) + 200.0 {
             break;
         }

@@ -1,15 +1,13 @@
-//! A bound on what a calculation takes, counted in steps and not by a clock: the same on every
-//! machine.
+//! A bound on the work of a calculation, counted in steps, so that it is the same on every machine.
 
 use core::cell::Cell;
 
 use crate::layout::LayoutError;
 
-/// The steps that a calculation has left. A step is a term of a sum, or a few operations: one to
-/// ten nanoseconds.
+/// The steps that a calculation has left. A step is a term of a sum, or a few operations.
 ///
-/// Whoever finds that none are left stops at once and returns anything of the right type; whoever
-/// began the calculation [checks](StepBudget::check) before the result is used.
+/// A function that finds none left stops at once and returns any value of the right type. The
+/// calculation's entry point [checks](StepBudget::check) the budget before it uses the result.
 pub(super) struct StepBudget {
     what: &'static str,
     most: f64,
@@ -17,12 +15,12 @@ pub(super) struct StepBudget {
 }
 
 impl StepBudget {
-    /// At most so many steps for "a plan of a table", "a search for a table", ….
+    /// Allows `most` steps for "a plan of a table", "a search for a table", ….
     pub(super) const fn new(what: &'static str, most: f64) -> Self {
         Self { what, most, left: Cell::new(most) }
     }
 
-    /// Takes steps, and says whether there were as many.
+    /// Takes `steps` steps, and reports whether as many were left.
     pub(super) fn take(&self, steps: f64) -> bool {
         self.left.set(self.left.get() - steps);
         !self.is_spent()
@@ -32,7 +30,7 @@ impl StepBudget {
         self.left.get() < 0.0
     }
 
-    /// An error if more steps were taken than there were.
+    /// Fails if more steps were taken than allowed.
     pub(super) fn check(&self) -> Result<(), LayoutError> {
         if self.is_spent() {
             return Err(LayoutError::TooMuchWork { what: self.what, expected: self.most as u64 });

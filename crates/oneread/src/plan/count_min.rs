@@ -1,10 +1,10 @@
 //! The error of a count-min sketch, with independent rows and with rows made of two words.
 //!
 //! Letters in the formulas: d rows of w counters; counts a(x) ≥ 0 of items x, N in all. The
-//! estimate of an item y is the least of its d counters. Row i of them is too high by Z(i), the
-//! counts of the other items that share y's counter in row i; the estimate is never too low, and
-//! too high by the least of the Z(i). A conservative update never makes an estimate larger than a
-//! plain one, so that all bounds hold for it too.
+//! estimate of an item y is the least of its d counters. In row i, y's counter is too high by Z(i),
+//! the counts of the other items that share it. The estimate is never too low, and too high by the
+//! least Z(i). A conservative update never makes an estimate larger than a plain one, so that all
+//! bounds hold for it too.
 //!
 //! # Independent rows
 //! An item shares y's counter in row i with probability 1/w, so E[Z(i)] ≤ N/w and, by Markov,
@@ -13,8 +13,8 @@
 //!
 //! # Two words
 //! Row i at h1 + i·h2 mod w, for two independent uniform words h1, h2 below w. "Less Hashing, Same
-//! Performance" says that this works and leaves the proof to a technical report. The following one
-//! is ours.
+//! Performance" says that this works and leaves the proof to a technical report. The proof here is
+//! ours.
 //!
 //! *One other item x.* Let u and v be the differences of its words from y's, modulo w. They are
 //! uniform and independent, and x meets y in row i if and only if u + i·v = 0. So each row is met
@@ -25,12 +25,13 @@
 //! prime factor below d, and else G = Σ over pairs of rows of gcd(i − j, w).
 //!
 //! *All items.* Let F be the counts of all items that meet y in more than one row, and Z′(i) the
-//! counts of those that meet it in row i alone: Z(i) ≤ F + Z′(i). For each x at most one of the d
-//! indicators "meets y in row i alone" is 1. Such indicators are negatively associated (zero-one
-//! lemma), indicators of different items are independent, so all of them together are negatively
-//! associated, and so are the Z′(i), increasing functions of disjoint sets of them: Dubhashi,
-//! Ranjan, "Balls and Bins: A Case Study in Negative Dependence", 1998. Therefore Pr(all Z′(i) > s)
-//! ≤ Π Pr(Z′(i) > s) ≤ (N/(ws))^d: for the part Z′ two words are as good as d.
+//! counts of those that meet it in row i alone: Z(i) ≤ F + Z′(i). For each x, at most one of the d
+//! indicators "meets y in row i alone" is 1, so that they are negatively associated (zero-one
+//! lemma). Indicators of different items are independent, so all together are negatively
+//! associated. The Z′(i) are increasing functions of disjoint sets of them, so that they are
+//! negatively associated too: Dubhashi, Ranjan, "Balls and Bins: A Case Study in Negative
+//! Dependence", 1998. Therefore Pr(all Z′(i) > s) ≤ Π Pr(Z′(i) > s) ≤ (N/(ws))^d: for the part Z′,
+//! two words are as good as d.
 //!
 //! *Together.* Two bounds follow, for n other items:
 //! - F > 0 has probability at most n·G/w², and without it all Z′(i) > ε·N: Pr(fail) ≤ n·G/w² +
@@ -40,11 +41,11 @@
 //!   whatever n.
 //!
 //! *What this means.* Beyond what independent rows promise, two words fail with probability n/w²
-//! or, with w = e/ε and whatever n, (d + 1)·ε/e² (where G = 1). Part of this is real: 1/ε items of
-//! a little more than ε·N each share all of y's counters with probability 1/(εw²) = ε/e², however
-//! many rows there are. So two words serve for δ well above ε, or for few items in wide rows; a
+//! or, with w = e/ε and any n, (d + 1)·ε/e² (where G = 1). Part of this is real: 1/ε items of
+//! slightly more than ε·N each share all of y's counters with probability 1/(εw²) = ε/e², for any
+//! number of rows. So two words suffice for δ well above ε, or for few items in wide rows; a
 //! smaller δ needs independent rows. Theorem 1 of "Less Hashing" agrees in the limit: as n and w
-//! grow together the numbers of items that y meets in each row become independent.
+//! grow together, the numbers of items that y meets in each row become independent.
 //!
 //! # Source
 //! Cormode, Muthukrishnan, "An Improved Data Stream Summary: The Count-Min Sketch and its
@@ -58,11 +59,11 @@ use crate::layout::{CountMinLayout, LayoutError, check_fraction};
 
 use super::float::{ceil, exp, ln};
 
-/// The layout whose estimates are more than ε·N too high with probability at most δ.
+/// Finds the layout whose estimates are more than ε·N too high with probability at most δ.
 ///
-/// ⌈e/ε⌉ counters in each of ⌈ln(1/δ)⌉ independent rows. The probability is over the choice of the
-/// hash functions, for an item fixed before. With rows made of two words,
-/// [`two_word_failure_bound`] says what is left of the promise.
+/// It has ⌈e/ε⌉ counters in each of ⌈ln(1/δ)⌉ independent rows. The probability is over the choice
+/// of hash functions, for an item fixed beforehand. For rows made of two words, see
+/// [`two_word_failure_bound`].
 ///
 /// # Errors
 /// If ε or δ is not between 0 and 1, if δ is below e^−64, or if there are too many counters.
@@ -80,27 +81,27 @@ use super::float::{ceil, exp, ln};
 pub fn for_error(epsilon: f64, delta: f64) -> Result<CountMinLayout, LayoutError> {
     check_fraction("epsilon", epsilon)?;
     check_fraction("delta", delta)?;
-    // A float above the range becomes the largest number, which is too large in any case.
+    // A float above the range becomes the largest number, which is still too large.
     CountMinLayout::new(ceil(E / epsilon) as u64, ceil(-ln(delta)) as u32)
 }
 
-/// A bound on the probability that an estimate is more than `epsilon`·N too high, if rows are
-/// independent: (1/(εw))^d.
+/// A bound on the probability that an estimate is more than `epsilon`·N too high, with independent
+/// rows: (1/(εw))^d.
 ///
-/// It is Markov's and holds for any counts; for most it is far too high. At most 1, also if
-/// `epsilon` is 0, negative or not a number; an `epsilon` of 1 or more gives the bound too, though
-/// no estimate is more than N too high.
+/// It is Markov's bound and holds for any counts; usually it is far too high. It is at most 1, even
+/// if `epsilon` is 0, negative or NaN. For an `epsilon` of 1 or more it still holds, though no
+/// estimate is more than N too high.
 #[must_use]
 pub fn failure_bound(layout: CountMinLayout, epsilon: f64) -> f64 {
     all_rows_bound(layout, epsilon)
 }
 
-/// A bound on the same probability if row i is at h1 + i·h2 mod w, for `others` other items, as
-/// derived [above](self).
+/// Like [`failure_bound`], but for row i at h1 + i·h2 mod w and `others` other items, as derived
+/// [above](self).
 ///
 /// The smaller of n·G/w² + (1/(εw))^d and (d + 1)·G/(ε·w²) + (1/((1 − 1/(d + 1))·εw))^d, and at
 /// most 1. G is 1 if w has no prime factor below d (best: choose a prime), else it is larger.
-/// Rigorous for any width, depth and counts; if the number of other items is not known, pass
+/// Rigorous for any width, depth and counts. If the number of other items is unknown, pass
 /// `u64::MAX`.
 ///
 /// # Example
@@ -108,7 +109,7 @@ pub fn failure_bound(layout: CountMinLayout, epsilon: f64) -> f64 {
 /// use oneread::layout::CountMinLayout;
 /// use oneread::plan::count_min;
 ///
-/// // A prime width; independent rows promise e^-10 = 4.5e-5 for ε = .001.
+/// // A prime width; independent rows promise e^-10 = 4.5e-5 for ε = 0.001.
 /// let layout = CountMinLayout::new(2719, 10)?;
 /// let independent = count_min::failure_bound(layout, 0.001);
 /// let two_words = count_min::two_word_failure_bound(layout, 0.001, u64::MAX);

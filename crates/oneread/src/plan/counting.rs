@@ -1,19 +1,18 @@
-//! The odds of a counting Bloom filter: of false positives, and of counters that get stuck.
+//! The odds of a counting Bloom filter: of false positives, and of saturated counters.
 //!
 //! Letters in the formulas: m counters of b bits, k hashes, n items, and t = 2^b − 1, where a
-//! counter sticks.
+//! counter saturates.
 //!
-//! The odds are those after n insertions without deletions, which is the worst case with n items at
-//! a time: a counter that stuck before its items were deleted stays, so over a long life the odds
-//! of the largest load return again and again.
+//! The odds are those after n insertions without deletions, which is the worst case for n items at
+//! a time. A saturated counter stays so when its items are deleted, so that over a long life the
+//! odds of the largest load recur.
 //!
 //! # What is exact
 //! The distribution of a counter is exact under independent probes, and in bands under either
-//! scheme. Under the other schemes it is an approximation, which can be far too low: with
-//! [`EachProbe`](Counting::EachProbe) and double hashing an item whose step is 0 (once in m items)
-//! raises one counter k times, so that with k ≥ t some n/m counters are expected to be stuck by
-//! this alone. Once-per-item counting avoids it, and so does the accelerated scheme, whose step is
-//! 0 once in 2^64 items.
+//! scheme. Under the other schemes it is an approximation, which can be far too low. With
+//! [`EachProbe`](Counting::EachProbe) and double hashing, an item whose step is 0 (once in m items)
+//! raises one counter k times. If k ≥ t, this alone saturates some n/m counters. Once-per-item
+//! counting avoids it, and so does the accelerated scheme, whose step is 0 once in 2^64 items.
 //!
 //! # Source
 //! Lecture notes "Hashing" (chapter 6), section 6.4, "Counting filters". Kirsch, Mitzenmacher,
@@ -24,9 +23,9 @@ use crate::layout::{BloomLayout, Counting, CountingLayout, LayoutError};
 use super::float::{exp, expm1, ln, ln_1p};
 use super::{binomial, bloom};
 
-/// The probability that a key not inserted is found: that of a [Bloom
-/// filter](bloom::false_positive_probability) with a bit for each counter, and as exact. Stuck
-/// counters come on top after deletions.
+/// The probability of finding a key not inserted: that of a [Bloom
+/// filter](bloom::false_positive_probability) with one bit per counter, and as exact. After
+/// deletions, saturated counters add to it.
 #[must_use]
 pub fn false_positive_probability(layout: CountingLayout, items: u64) -> f64 {
     exp(ln_false_positive_probability(layout, items))
@@ -41,7 +40,7 @@ pub fn ln_false_positive_probability(layout: CountingLayout, items: u64) -> f64 
     bloom::ln_false_positive_probability(bits, items)
 }
 
-/// A counter's value is binomial: so many trials, each a success with this probability.
+/// The trials and the success probability of a counter's value, which is binomial.
 fn distribution(layout: CountingLayout, items: u64) -> (f64, f64) {
     let (items, counters, hashes) = (items as f64, layout.counters() as f64, f64::from(layout.hashes()));
     if layout.scheme().is_banded() {
@@ -54,7 +53,7 @@ fn distribution(layout: CountingLayout, items: u64) -> (f64, f64) {
     }
 }
 
-/// The probability that a given counter is stuck, at 2^b − 1, after `items` insertions.
+/// The probability that a given counter is saturated, at 2^b − 1, after `items` insertions.
 ///
 /// The binomial tail Pr(C ≥ t): nk throws at 1/m where each probe counts; n items, each at 1 − (1 −
 /// 1/m)^k, where an item counts once; n items at k/m in bands.
@@ -64,7 +63,8 @@ fn distribution(layout: CountingLayout, items: u64) -> (f64, f64) {
 /// use oneread::layout::CountingLayout;
 /// use oneread::plan::counting;
 ///
-/// // A counter of two bits sticks at 3; of three throws into two counters all fall on a given one once in 8.
+/// // A counter of two bits saturates at 3. Three throws into two counters all hit a given one once
+/// // in 8.
 /// let layout = CountingLayout::new(2, 1, 2)?;
 /// assert_eq!(counting::stuck_probability(layout, 2), 0.0);
 /// assert!((counting::stuck_probability(layout, 3) - 0.125).abs() < 1e-15);
@@ -81,14 +81,14 @@ pub fn ln_stuck_probability(layout: CountingLayout, items: u64) -> f64 {
     ln_reach_probability(layout, items, layout.most())
 }
 
-/// ln Pr(a given counter is at least `value`), if it were wide enough.
+/// ln Pr(a given counter is at least `value`), for counters of unlimited width.
 fn ln_reach_probability(layout: CountingLayout, items: u64, value: u32) -> f64 {
     let (trials, probability) = distribution(layout, items);
     binomial::ln_upper_tail(trials, probability, value)
 }
 
-/// The expected number of counters that reach a value, if they are wide enough: how wide they must
-/// be.
+/// The expected number of counters that reach `value`, for counters of unlimited width: for
+/// choosing the width.
 ///
 /// ```
 /// use oneread::layout::CountingLayout;
@@ -108,7 +108,7 @@ pub fn expected_reaching(layout: CountingLayout, items: u64, value: u32) -> f64 
 /// The lecture's bound on [`stuck_probability`]: (e·μ/t)^t, with μ the mean of a counter, at most
 /// 1.
 ///
-/// μ is nk/m or, counting once per item, a little less. At the best load, μ = ln 2, a counter of 4
+/// μ is nk/m or, counting once per item, slightly less. At the best load, μ = ln 2, a counter of 4
 /// bits has (e·ln 2/15)^15 = 3.058e-14, some ten times the exact value.
 #[must_use]
 pub fn stuck_bound(layout: CountingLayout, items: u64) -> f64 {
@@ -117,22 +117,23 @@ pub fn stuck_bound(layout: CountingLayout, items: u64) -> f64 {
     exp(most * (1.0 + ln(trials * probability / most))).min(1.0)
 }
 
-/// The expected number of stuck counters, m·[`stuck_probability`].
+/// The expected number of saturated counters, m·[`stuck_probability`].
 #[must_use]
 pub fn expected_stuck(layout: CountingLayout, items: u64) -> f64 {
     layout.counters() as f64 * stuck_probability(layout, items)
 }
 
-/// A bound on the probability that any counter is stuck: the smaller of [`expected_stuck`] and 1.
+/// A bound on the probability that any counter is saturated: the smaller of [`expected_stuck`] and
+/// 1.
 ///
-/// Nearly exact while it is small, for then two stuck counters are much rarer than one.
+/// Nearly exact while it is small: two saturated counters are then much rarer than one.
 #[must_use]
 pub fn any_stuck_bound(layout: CountingLayout, items: u64) -> f64 {
     expected_stuck(layout, items).min(1.0)
 }
 
-/// The fewest counters that keep `items` items at the rate, each of `counter_bits` bits:
-/// [`bloom::for_rate`] with counters for bits.
+/// Finds the fewest counters of `counter_bits` bits that keep `items` items at the rate, like
+/// [`bloom::for_rate`].
 ///
 /// # Errors
 /// As [`bloom::for_rate`], and if a counter has fewer than 2 or more than 8 bits.

@@ -1,36 +1,34 @@
-//! Differential equations for fractions of a table, of which the smallest matter as much as the
-//! largest.
+//! Differential equations for fractions of a table, accurate even for the smallest fractions.
 //!
-//! The method is Gragg's, Bulirsch's and Stoer's: a step is made by the modified midpoint rule with
-//! 2, 4, … , 16 substeps, whose errors have expansions in even powers of the substep, and
-//! extrapolated to substep 0. The result is of order 16. The difference of the last two
-//! extrapolations is the error estimate of the one before the last, and so larger than that of the
-//! result.
+//! The method is that of Gragg, Bulirsch and Stoer. A step uses the modified midpoint rule with 2,
+//! 4, … , 16 substeps, whose errors have expansions in even powers of the substep, and extrapolates
+//! to substep 0. The result is of order 16. The difference of the last two extrapolations estimates
+//! the error of the one before the last, which exceeds that of the result.
 //!
-//! The error of every variable is held to [`RELATIVE`] of its own size, however small it is, down
-//! to [`ABSOLUTE`]. Tails grow like high powers of time from 0, and pass through the sizes in which
-//! only the absolute bound holds long before they reach their own; what they gather there is below
-//! their error afterwards.
+//! The error of every variable is at most [`RELATIVE`] of its own size, however small it is, down
+//! to [`ABSOLUTE`]. Tails grow like high powers of time from 0. They leave the sizes where only the
+//! absolute bound holds long before they reach their final size; the error from there is negligible
+//! afterwards.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use super::float::{exp, ln};
 
-/// The error of a step in a variable, relative to its size.
+/// The error per step in a variable, relative to its size.
 const RELATIVE: f64 = 1e-12;
 
-/// Variables below this times 1/[`RELATIVE`] are not followed to full accuracy.
+/// Variables below this times 1/[`RELATIVE`] are followed less accurately.
 const ABSOLUTE: f64 = 1e-60;
 
 /// Extrapolations: the j-th of them (from 0) has 2j + 2 substeps.
 const COLUMNS: usize = 8;
 
-/// Steps are never smaller than this fraction of the whole, so that any equation is done in bounded
-/// time. Those here take some hundred steps.
+/// The smallest step as a fraction of the whole, which bounds the time. The equations here take
+/// some hundred steps.
 const SMALLEST: f64 = 1e-6;
 
-/// What the variables are after `time`, given `rates`: (variables, their derivatives to fill in).
+/// Advances the variables by `time`, given `rates`: (variables, their derivatives to fill in).
 pub(super) fn evolve(state: &mut [f64], time: f64, mut rates: impl FnMut(&[f64], &mut [f64])) {
     let mut work = StepBudget::new(state.len());
     let (mut done, mut step) = (0.0, time * SMALLEST);
@@ -53,9 +51,9 @@ pub(super) fn evolve(state: &mut [f64], time: f64, mut rates: impl FnMut(&[f64],
     }
 }
 
-/// Room for one step.
+/// Buffers for one step.
 struct StepBudget {
-    /// The extrapolations of the present row; the last is the result.
+    /// The extrapolations of the current row; the last is the result.
     table: Vec<Vec<f64>>,
     start: Vec<f64>,
     before: Vec<f64>,
@@ -70,7 +68,7 @@ impl StepBudget {
     }
 
     /// Makes a step; the result is the last entry of the table. Returns the largest error of a
-    /// variable, 1 being what it may be.
+    /// variable, relative to the allowed one.
     fn try_step(&mut self, state: &[f64], step: f64, rates: &mut impl FnMut(&[f64], &mut [f64])) -> f64 {
         rates(state, &mut self.start);
         let mut error = 0.0f64;
@@ -91,7 +89,7 @@ impl StepBudget {
                     let before = self.table[row - 1][variable];
                     let size = entry.abs().max(state[variable].abs());
                     let relative = (entry - before).abs() / (RELATIVE * size + ABSOLUTE);
-                    // What is not a number is the worst.
+                    // NaN counts as the largest error.
                     error = if relative.is_nan() { f64::INFINITY } else { error.max(relative) };
                 }
                 self.table[row][variable] = entry;

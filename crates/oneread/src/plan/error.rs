@@ -1,8 +1,8 @@
-//! What no plan can be made for.
+//! Parameters that no plan covers.
 
 use core::fmt;
 
-/// A number that a calculator has no answer for: outside of the range, or not a number.
+/// A calculator's parameter is outside its range, or NaN.
 ///
 /// # Example
 /// ```
@@ -22,7 +22,7 @@ pub struct OutOfRange {
     pub at_least: f64,
     /// The most it may be.
     pub at_most: f64,
-    /// What it was.
+    /// The number given.
     pub found: f64,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for OutOfRange {
 
 impl core::error::Error for OutOfRange {}
 
-/// A number as it is written, or by its power of ten where that would take many zeros.
+/// A number in plain form, or in scientific form if that avoids many zeros.
 struct Short(f64);
 
 impl fmt::Display for Short {
@@ -50,7 +50,7 @@ impl fmt::Display for Short {
     }
 }
 
-/// A number within a range, which excludes what is not a number.
+/// Checks that a number is within a range, which excludes NaN.
 pub fn check(what: &'static str, found: f64, at_least: f64, at_most: f64) -> Result<(), OutOfRange> {
     if found >= at_least && found <= at_most {
         Ok(())

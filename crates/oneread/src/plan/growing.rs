@@ -1,7 +1,7 @@
 //! The odds and the size of a Bloom filter that grows by layers.
 //!
-//! Items fill a layer up to what it is made for before the next one is begun. Layers draw their
-//! probes from different words of the digest, so that they err independently.
+//! Items fill a layer to its capacity before the next one begins. Layers draw their probes from
+//! different words of the digest, so that they err independently.
 //!
 //! # Source
 //! Almeida, Baquero, Preguiça, Hutchison, "Scalable Bloom Filters", 2007.
@@ -20,7 +20,7 @@ pub fn layer(layout: GrowingLayout, index: u32) -> Result<BloomLayout, LayoutErr
     bloom::for_rate(items, rate)
 }
 
-/// The number of layers that hold so many items: at least one.
+/// The number of layers that hold `items` items: at least one.
 ///
 /// # Errors
 /// If there are more items than the largest possible layers hold.
@@ -36,8 +36,8 @@ pub fn layers(layout: GrowingLayout, items: u64) -> Result<u32, LayoutError> {
     }
 }
 
-/// The probability that a key not inserted is found in some layer, after `items` insertions: 1 −
-/// Π(1 − p(i)).
+/// The probability of finding a key not inserted in some layer, after `items` insertions: 1 − Π(1 −
+/// p(i)).
 ///
 /// p(i) is [`bloom::false_positive_probability`] of layer i at its present fill, and as exact. The
 /// result never exceeds the rate of the layout, since no p(i) exceeds its share.
@@ -68,12 +68,11 @@ pub fn false_positive_probability(layout: GrowingLayout, items: u64) -> Result<f
         left -= held;
         ln_found_nowhere += ln_1p(-bloom::false_positive_probability(layer(layout, index)?, held));
     }
-    // Not a sum that starts at 1: −expm1(−p) is p for the smallest p. (0 − … avoids a negative
-    // zero.)
+    // −expm1(−p) keeps the smallest p. (0 − … avoids a negative zero.)
     Ok(0.0 - expm1(ln_found_nowhere))
 }
 
-/// The bits of all layers that so many items need.
+/// The bits of all layers that `items` items need.
 ///
 /// # Errors
 /// As [`layers`] and [`layer`].
@@ -82,9 +81,9 @@ pub fn bits(layout: GrowingLayout, items: u64) -> Result<u64, LayoutError> {
     (0..layers(layout, items)?).map(|index| Ok(layer(layout, index)?.bits())).sum()
 }
 
-/// The bits of all layers for each of so many items; infinite for none.
+/// The bits of all layers per item, for `items` items; infinite for none.
 ///
-/// Highest just after a layer was begun, lowest when it is full.
+/// Highest just after a layer begins, lowest when it is full.
 ///
 /// # Errors
 /// As [`layers`] and [`layer`].
@@ -94,7 +93,8 @@ pub fn bits(layout: GrowingLayout, items: u64) -> Result<u64, LayoutError> {
 /// use oneread::layout::GrowingLayout;
 /// use oneread::plan::{bloom, growing};
 ///
-/// // Not to know the number of items has its price: after ten layers, 16.25 bits a key instead of 9.59.
+/// // The price of an unknown number of items: after ten layers, 16.25 bits per key instead of
+/// // 9.59.
 /// let layout = GrowingLayout::new(1000, 0.01)?;
 /// let grown = growing::bits_per_key(layout, 1_023_000)?;
 /// let planned = bloom::for_rate(1_023_000, 0.01)?.bits() as f64 / 1_023_000.0;

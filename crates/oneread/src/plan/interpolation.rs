@@ -1,9 +1,9 @@
 //! A smooth function at many whole numbers, computed at few.
 //!
 //! Logarithms of probabilities, and quotients of two formulas for the same probability, are
-//! analytic and change slowly beside what they cost. A polynomial through Chebyshev nodes is taken
-//! where it agrees with the function at numbers between them; a range where it does not is halved,
-//! and a short one is computed number by number.
+//! analytic, and change slowly beside what they cost. A polynomial through Chebyshev nodes replaces
+//! the function where both agree at numbers between the nodes. Otherwise the range is halved; a
+//! short range is computed number by number.
 
 use alloc::vec::Vec;
 use core::f64::consts::PI;
@@ -16,8 +16,8 @@ const NODES: u32 = 20;
 /// Ranges up to this length are computed number by number.
 const SHORT: u64 = 2 * NODES as u64;
 
-/// Where a polynomial is compared with the function, as fractions of the range: near the ends
-/// errors are largest.
+/// Where a polynomial is compared with the function, as fractions of the range: errors are largest
+/// near the ends.
 const CHECKS: [f64; 5] = [0.003, 0.04, 0.37, 0.77, 0.993];
 
 /// A function on a range of whole numbers.
@@ -37,7 +37,7 @@ struct Piece {
 
 #[derive(Clone, Debug)]
 enum Values {
-    /// Of each number from `first` on.
+    /// The value of each number from `first` on.
     Listed {
         first: u64,
         values: Vec<f64>,
@@ -46,8 +46,8 @@ enum Values {
 }
 
 impl Interpolated {
-    /// The function on the numbers from `first` to `last`, to an absolute error that is itself a
-    /// function of the value.
+    /// Interpolates the function on the numbers from `first` to `last`, to an absolute error that
+    /// is itself a function of the value.
     pub(super) fn new(
         first: u64,
         last: u64,
@@ -78,7 +78,7 @@ impl Interpolated {
         Self { first, last, pieces }
     }
 
-    /// The value at a number, or at the nearest of the range.
+    /// The value at a number, or at the nearest one in the range.
     pub(super) fn at(&self, number: u64) -> f64 {
         let number = number.clamp(self.first, self.last);
         let piece = self.pieces.partition_point(|piece| piece.last < number);
@@ -111,8 +111,8 @@ impl Barycentric {
         };
         let mut numbers: Vec<u64> = (0..NODES).map(node).collect();
         numbers.dedup();
-        // Differences in units of a quarter of the range, the capacity of an interval: their
-        // products stay near 1.
+        // In units of a quarter of the range, the capacity of an interval, products of differences
+        // stay near 1.
         let unit = length / 4.0;
         let weight = |number: u64| {
             let others = numbers.iter().filter(|&&other| other != number);

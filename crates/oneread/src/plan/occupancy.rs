@@ -1,29 +1,29 @@
-//! The exact odds that all probes of a query fall on places set before.
+//! The exact probability that all probes of a query hit places set before.
 //!
 //! N throws set places of a table of m, uniformly and independently; k probes are drawn the same
-//! way. The chance that all probes fall on set places is
+//! way. The probability that all probes hit set places is
 //!
 //! ```text
 //!   Σ over d of  Pr(k probes fall on d distinct places) · S(d),
 //!   S(d) = Pr(d given places are all set by N throws).
 //! ```
 //!
-//! The textbook form S(d) = Σ (−1)^j C(d,j) (1 − j/m)^N cancels: at k = 64 and half the places set
+//! The textbook form S(d) = Σ (−1)^j C(d,j) (1 − j/m)^N cancels: at k = 64 and half the places set,
 //! its terms are of size 1e10 and its value 5e-20. Two forms that do not cancel cover all cases, by
 //! the expected number d·q of the d places that stay unset, where q = (1 − 1/m)^N:
 //!
 //! - **d·q ≤ 1/2.** The textbook form. Its terms are at most C(d,j) q^j in size, since 1 − j/m ≤ (1
 //!   − 1/m)^j, and these add up to (1 + q)^d ≤ e^(1/2); its value is at least 1 − d·q ≥ 1/2 (union
 //!   bound). So it loses a factor of 3.3.
-//! - **d·q > 1/2.** By the number w of throws that fall on the d places at all: S(d) = Σ over w of
-//!   Pr(Bin(N, d/m) = w) · Pr(w throws into d places leave none empty). Every term is positive, and
-//!   the second factor follows from w − 1 to w by a recursion of positive terms. The sum ends where
-//!   the binomial weights, which fall faster than a geometric series, cannot matter any more. It is
-//!   short: q > 1/128 means N/m < 4.9, so that w is around 310 at most.
+//! - **d·q > 1/2.** By the number w of throws that hit the d places: S(d) = Σ over w of Pr(Bin(N,
+//!   d/m) = w) · Pr(w throws into d places leave none empty). Every term is positive, and a
+//!   recursion of positive terms gives the second factor from w − 1 to w. The sum ends where the
+//!   binomial weights, which fall faster than a geometric series, are negligible. It is short: q >
+//!   1/128 means N/m < 4.9, so that w is at most around 310.
 //!
-//! Relative error. A recursion of some 500 steps, each of at most three roundings, of 1.1e-16 each:
-//! 2e-13. Logarithms are sums of at most 130 terms that are below 50 in size (places are below
-//! 2^46): 1e-12. Together below 2e-12, for k ≤ 64 and any N.
+//! Relative error. A recursion of some 500 steps, each with at most three roundings of 1.1e-16:
+//! 2e-13. Logarithms are sums of at most 130 terms below 50 (places are below 2^46): 1e-12.
+//! Together below 2e-12, for k ≤ 64 and any N.
 
 use crate::layout::MAX_HASHES;
 
@@ -36,7 +36,7 @@ type Row = [f64; MAX_HASHES as usize + 1];
 /// ln Pr(`probes` uniform places are all among those that `throws` uniform throws set in a table of
 /// `places`).
 ///
-/// At least one place, at most [`MAX_HASHES`] probes.
+/// Expects at least one place and at most [`MAX_HASHES`] probes.
 pub(super) fn ln_all_probes_set(places: u64, throws: f64, probes: u32) -> f64 {
     if probes == 0 {
         return 0.0;
@@ -47,7 +47,7 @@ pub(super) fn ln_all_probes_set(places: u64, throws: f64, probes: u32) -> f64 {
     let mut ln_above = f64::INFINITY;
     for distinct in (1..=most_distinct).rev() {
         let ln_here = ln_distinct[distinct as usize];
-        // The distribution of the distinct places is log-concave: once it falls it keeps falling.
+        // The distribution of the distinct places is log-concave: once it falls, it keeps falling.
         // And S(d) ≤ 1.
         if ln_here < ln_above && ln_here < ln_total + ln(NEGLIGIBLE / f64::from(MAX_HASHES)) {
             break;
@@ -83,7 +83,7 @@ fn ln_distinct_places(places: u64, probes: u32) -> Row {
     row
 }
 
-/// ln S(d): `given` places, at most all there are, are all set by `throws` throws.
+/// ln S(d): `throws` throws set all of `given` places, which are at most `places`.
 fn ln_all_set(places: u64, throws: f64, given: u32) -> f64 {
     if throws < f64::from(given) {
         return f64::NEG_INFINITY;
@@ -107,9 +107,9 @@ fn ln_all_set_by_exclusion(places: u64, throws: f64, given: u32) -> f64 {
     ln_1p(-some_unset)
 }
 
-/// The second case above: by the number of throws that fall on the given places.
+/// The second case above: by the number of throws that hit the given places.
 fn ln_all_set_by_hits(places: u64, throws: f64, given: u32) -> f64 {
-    // By j: Pr(hits into the given places have set j of them), after as many hits as could set all.
+    // By j: Pr(hits have set j of the given places), after the fewest hits that could set all.
     let mut set: Row = [0.0; MAX_HASHES as usize + 1];
     set[0] = 1.0;
     let hit = |set: &mut Row| {

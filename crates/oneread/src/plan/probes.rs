@@ -1,41 +1,41 @@
-//! False positives of probe schemes that make k locations from few words: what they add to
+//! False positives of probe schemes that derive k locations from few words: their excess over
 //! independent probes.
 //!
-//! Letters in the formulas: m bits, k hashes, n items, b = m/k bits of a band.
+//! Letters in the formulas: m bits, k hashes, n items, b = m/k bits per band.
 //!
 //! # Exact
-//! Given the k locations of a key z that was not inserted, the n items hit them independently of
-//! each other. An item is a pair of uniform hash values (a, c), and hits a set of z's locations;
-//! the number of pairs for each set is counted. z is found if every location is hit, whose
-//! probability is, by inclusion and exclusion over the sets T of locations that no item hits,
+//! Given the k locations of a key z that was not inserted, the n items hit them independently. An
+//! item is a pair of uniform hash values (a, c), and hits a set of z's locations; the pairs are
+//! counted by that set. z is found if every location is hit. By inclusion and exclusion over the
+//! sets T of locations that no item hits, the probability is
 //!
 //! ```text
 //!   Σ over T of (−1)^|T| · (1 − q_T)^n,    q_T = the fraction of pairs that hit a location in T
 //! ```
 //!
-//! [`partitioned`] and [`double`] compute it. They take time in proportion to b·k and to m²·k²
-//! (m·k² for each divisor of m without f), and to 2^k.
+//! [`partitioned`] and [`double`] compute it. They take time proportional to b·k and to m²·k² (m·k²
+//! per divisor of m without f), and to 2^k.
 //!
 //! # A bound for the partition scheme
 //! Let q = 1 − (1 − 1/b)^n, the probability that a given location of z is hit. A pair that hits
 //! location i hits another, j, only if (i − j)·c = 0 modulo b: if the order o of c divides i − j.
-//! φ(o) values c have the order o, for each divisor o of b. So an item either hits one location
-//! alone, or, for an o below k, all locations of a class modulo o, with probability φ(o)/b² for
-//! each class. Take the locations that items hit alone: these events are negatively associated, so
-//! all of j locations are hit with probability at most q^j. If they are not, some item hits a
-//! class, and the other items hit the locations outside of it. With B(j) for the bound of any j
-//! locations, and the union bound over items:
+//! φ(o) values c have the order o, for each divisor o of b. So an item hits either one location
+//! alone or, for an o below k, all locations of a class modulo o, with probability φ(o)/b² per
+//! class. Consider the locations that items hit alone: these events are negatively associated, so
+//! all of j locations are hit with probability at most q^j. Otherwise some item hits a class, and
+//! the other items hit the locations outside of it. With B(j) for the bound of any j locations, and
+//! the union bound over items:
 //!
 //! ```text
 //!   B(0) = 1,  B(j) = q^j + n·Σ over o < k of φ(o)/b²·Σ over classes of B(j − size of the class)
 //! ```
 //!
 //! # Extrapolation
-//! What the other two-word schemes add is, to first order, the probability that one item shares
+//! To first order, the excess of the other two-word schemes is the probability that one item shares
 //! many locations with z, which is W·n/m². W depends on k, on the fill, and on the greatest common
-//! divisors of m with the numbers below k, but not on n and m otherwise: from m = 100 to m = 300 it
-//! changes by less than 6% ([`excess`] is tested against exact values). So W is computed at a small
-//! size with the same divisors.
+//! divisors of m with the numbers below k, but hardly on n and m otherwise: from m = 100 to m = 300
+//! it changes by less than 6% ([`excess`] is tested against exact values). So W is computed at a
+//! small size with the same divisors.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -53,20 +53,20 @@ pub const MAX_EXACT_HASHES: u32 = 16;
 /// The most places of an exact calculation: each takes two bytes of memory.
 pub const MAX_EXACT_PLACES: u64 = 1 << 24;
 
-/// The largest band for which [`excess`] is exact; above it the bound holds.
+/// The largest band for which [`excess`] is exact; above it, it is a bound.
 pub(super) const EXACT_BAND: u64 = 1 << 14;
 
-/// The largest tables for which [`excess`] of the other two-word schemes is exact, so that it takes
-/// some hundredths of a second: of double hashing, which has symmetries, and of the extended
-/// schemes.
+/// The largest tables for which [`excess`] of the other two-word schemes is exact, for double
+/// hashing, which has symmetries, and for the extended schemes. They take some hundredths of a
+/// second.
 pub(super) const EXACT_DOUBLE_PLACES: u64 = 2048;
 pub(super) const EXACT_EXTENDED_PLACES: u64 = 256;
 
-/// W is computed at a size from the largest exact one to so many times that.
+/// W is computed at a size from the largest exact one to this multiple of it.
 const REFERENCE_FACTOR: u64 = 4;
 
-/// The probability that a key not inserted is found under the partition scheme: location i is a +
-/// i·c in a band of its own, modulo the size of a band.
+/// The probability of finding a key not inserted under the partition scheme: location i is a + i·c
+/// in its own band, modulo the size of a band.
 ///
 /// # Errors
 /// If there are no hashes or more than [`MAX_EXACT_HASHES`], no places in a band or more than
@@ -86,8 +86,8 @@ pub fn partitioned(band: u64, hashes: u32, items: u64) -> Result<f64, OutOfRange
     Ok(exact_partitioned(band, hashes, items as f64))
 }
 
-/// The same under (extended) double hashing: location i is a + i·c + f(i) modulo the size of the
-/// table.
+/// Like [`partitioned`], but under (extended) double hashing: location i is a + i·c + f(i) modulo
+/// the size of the table.
 ///
 /// # Errors
 /// If there are no hashes or more than [`MAX_EXACT_HASHES`], no places or more than
@@ -97,7 +97,8 @@ pub fn partitioned(band: u64, hashes: u32, items: u64) -> Result<f64, OutOfRange
 /// ```
 /// use oneread::plan::probes;
 ///
-/// // Double hashing with 3 hashes finds more than independent hashes do, and i² mends half of it.
+/// // Double hashing with 3 hashes finds more than independent hashes, and i² halves the
+/// // difference.
 /// let [double, square] = [|_| 0, |i| i * i].map(|f| probes::double(101, 3, 12, f));
 /// assert!(double? > 1.069 * 0.0276 && square? < 1.030 * 0.0276);
 /// # Ok::<(), oneread::plan::OutOfRange>(())
@@ -112,16 +113,16 @@ fn check_exact(places: u64, hashes: u32) -> Result<(), OutOfRange> {
     check("places", places as f64, 1.0, MAX_EXACT_PLACES as f64)
 }
 
-/// What the scheme of a layout adds to the false positives of independent probes (of independent
-/// bands, for a banded scheme), after `items` insertions.
+/// The false-positive rate that a layout's scheme adds to that of independent probes (of
+/// independent bands, for a banded scheme), after `items` insertions.
 ///
-/// | scheme | what is added |
+/// | scheme | excess |
 /// | --- | --- |
 /// | independent, independent bands | nothing |
 /// | partitioned | exact up to 16 hashes and bands of 16,384 bits, then a proven bound |
 /// | double | exact up to 16 hashes and 2048 bits, then extrapolated |
 /// | extended, enhanced | exact up to 16 hashes and 256 bits, then extrapolated |
-/// | accelerated, triple, quadruple | a bound that was measured: W is at most 0.35, k/2 and k/4 |
+/// | accelerated, triple, quadruple | a measured bound: W is at most 0.35, k/2 and k/4 |
 #[must_use]
 pub fn excess(layout: BloomLayout, items: f64) -> f64 {
     let (bits, hashes) = (layout.bits(), layout.hashes());
@@ -140,7 +141,7 @@ pub fn excess(layout: BloomLayout, items: f64) -> f64 {
         SchemeName::ExtendedCube => added_by_two_words(bits, hashes, items, |i| i * i * i),
         SchemeName::Enhanced => added_by_two_words(bits, hashes, items, |i| (i * i * i - i) / 6),
     };
-    // No scheme is believed to be better than independent probes.
+    // No scheme counts as better than independent probes.
     added.clamp(0.0, 1.0)
 }
 
@@ -160,7 +161,7 @@ fn added_by_partition(band: u64, hashes: u32, items: f64) -> f64 {
 /// B(k) above.
 fn bounded_partitioned(band: u64, hashes: u32, items: f64) -> f64 {
     let hit = -expm1(items * ln_1p(-1.0 / band as f64));
-    // By the order of a class: how probable an item is that hits one class of it, times the items.
+    // By the order of a class: the probability that an item hits one such class, times the items.
     let orders: Vec<(u32, f64)> = (1..hashes)
         .filter(|&order| band.is_multiple_of(u64::from(order)))
         .map(|order| (order, items * f64::from(totient(order)) / band as f64 / band as f64))
@@ -179,7 +180,7 @@ fn bounded_partitioned(band: u64, hashes: u32, items: f64) -> f64 {
     bound[hashes as usize]
 }
 
-/// How many numbers up to `order` are prime to it.
+/// The count of numbers up to `order` that are coprime to it.
 fn totient(order: u32) -> u32 {
     (1..=order).filter(|&number| greatest_common_divisor(number.into(), order.into()) == 1).count() as u32
 }
@@ -188,7 +189,7 @@ fn added_by_two_words(size: u64, hashes: u32, items: f64, f: fn(u64) -> u64) -> 
     if hashes <= 2 || items == 0.0 {
         return 0.0;
     }
-    // With more hashes W grows no faster than they do: double hashing has one key in m with a
+    // With more hashes, W grows no faster than they do: under double hashing, one key in m has a
     // single location, which independent probes would find 2^k times less often.
     let counted = hashes.min(MAX_EXACT_HASHES);
     let scale = f64::from(hashes) / f64::from(counted);
@@ -196,7 +197,7 @@ fn added_by_two_words(size: u64, hashes: u32, items: f64, f: fn(u64) -> u64) -> 
         let independent = exp(occupancy::ln_all_probes_set(size, items * f64::from(counted), counted));
         exact_double(size, counted, items, f) - independent
     };
-    // The same fill, also if fewer hashes are counted.
+    // The same fill, even if fewer hashes are counted.
     let load = items * scale / size as f64;
     let exact = if f(1) == 0 && f(2) == 0 { EXACT_DOUBLE_PLACES } else { EXACT_EXTENDED_PLACES };
     let reference = if size <= exact { size } else { reference(size, counted, exact) };
@@ -204,19 +205,19 @@ fn added_by_two_words(size: u64, hashes: u32, items: f64, f: fn(u64) -> u64) -> 
     scale * w * items / size as f64 / size as f64
 }
 
-/// A size of `least` or a little more whose greatest common divisors with the numbers below
-/// `hashes` are those of `size`, or most of them.
+/// A size of `least` or slightly more that shares all or most of the greatest common divisors of
+/// `size` with the numbers below `hashes`.
 fn reference(size: u64, hashes: u32, least: u64) -> u64 {
     let same = |small: u64| {
         let divisors = 2..u64::from(hashes);
         divisors.filter(|&d| greatest_common_divisor(small, d) == greatest_common_divisor(size, d)).count()
     };
-    // The first of the best.
+    // If equal, the first.
     (least..=REFERENCE_FACTOR * least).rev().max_by_key(|&small| same(small)).unwrap_or(size)
 }
 
-/// An item's distance from z is as uniform as the item, so z may be (0, 0): location i is hit if a
-/// + i·c = 0.
+/// An item's distance from z is as uniform as the item, so that z may be (0, 0): location i is hit
+/// if a + i·c = 0.
 fn exact_partitioned(band: u64, hashes: u32, items: f64) -> f64 {
     let mut pairs = Pairs::new(band, hashes);
     for step in 0..band {
@@ -228,9 +229,9 @@ fn exact_partitioned(band: u64, hashes: u32, items: f64) -> f64 {
     pairs.all_hit(items)
 }
 
-/// The probability is an average over z's second value; its first one only shifts everything.
-/// Without f, what multiplies all values by a number prime to the size permutes the pairs, so
-/// values with the same greatest common divisor with the size have the same probability.
+/// The probability is an average over z's second value; the first one only shifts everything.
+/// Without f, multiplying all values by a number coprime to the size permutes the pairs. So values
+/// with the same greatest common divisor with the size have the same probability.
 fn exact_double(size: u64, hashes: u32, items: f64, f: fn(u64) -> u64) -> f64 {
     let offsets: Vec<u64> = (0..u64::from(hashes)).map(|i| f(i) % size).collect();
     let given = |step: u64| given_step(size, &offsets, items, step);
@@ -263,13 +264,13 @@ fn given_step(size: u64, offsets: &[u64], items: f64, step_of_key: u64) -> f64 {
     pairs.all_hit(items)
 }
 
-/// Counts the pairs (a, c) by the set of locations that they hit, for one c after the other.
+/// Counts the pairs (a, c) by the set of locations that they hit, for one c after another.
 struct Pairs {
     size: u64,
     hashes: u32,
-    /// By a, for the present c: the set, a bit for each location.
+    /// By a, for the current c: the set, with one bit per location.
     sets: Vec<u16>,
-    /// The a that hit any location for the present c.
+    /// The a that hit any location for the current c.
     hitting: Vec<u32>,
     /// The number of pairs by the set that they hit; those that hit none are not counted.
     counts: Vec<u64>,
@@ -289,7 +290,7 @@ impl Pairs {
         *set |= 1 << location;
     }
 
-    /// Counts what hits were made for the present c, and goes on to the next.
+    /// Counts the hits of the current c, and clears them for the next.
     fn count(&mut self) {
         for a in self.hitting.drain(..) {
             let set = core::mem::take(&mut self.sets[a as usize]);
@@ -301,7 +302,7 @@ impl Pairs {
     fn all_hit(mut self, items: f64) -> f64 {
         let total = self.size as f64 * self.size as f64;
         let all: u64 = self.counts.iter().sum();
-        // From here on: the number of pairs whose set is within a set.
+        // Afterwards, `counts` holds the number of pairs whose set is within a set.
         for location in 0..self.hashes {
             for set in 0..self.counts.len() {
                 if set >> location & 1 == 1 {
@@ -335,7 +336,7 @@ fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Every table of n items and every key, by brute force.
+    /// Tries every table of n items and every key, by brute force.
     fn brute_force(size: u64, items: u32, locations: impl Fn(u64, u64) -> Vec<u64>) -> f64 {
         let pairs: Vec<Vec<u64>> = (0..size * size).map(|pair| locations(pair / size, pair % size)).collect();
         let (mut found, mut all) = (0u64, 0u64);
@@ -365,8 +366,8 @@ mod tests {
         }
     }
 
-    /// The bound beyond the exact sizes, and the extrapolation, where the exact value is still
-    /// there.
+    /// The bound beyond the exact sizes, and the extrapolation, where the exact value can still be
+    /// computed.
     #[test]
     fn what_is_not_exact_is_close_to_what_is() {
         for (size, hashes, fill) in [
@@ -379,7 +380,7 @@ mod tests {
         ] {
             let items = -ln_1p(-fill) * size as f64 / f64::from(hashes);
             let independent = exp(occupancy::ln_all_probes_set(size, items * f64::from(hashes), hashes));
-            // Of a large table only double hashing is counted in a moment.
+            // For a large table, only double hashing is counted quickly.
             let schemes: [fn(u64) -> u64; 3] = [|_| 0, |i| i * i, |i| i * i * i];
             for f in schemes.into_iter().take(if size > 1000 { 1 } else { 3 }) {
                 let exact = exact_double(size, hashes, items, f) - independent;
@@ -391,7 +392,7 @@ mod tests {
                 );
             }
         }
-        // The last ones are of sizes for which the bound is used: then it is close.
+        // The last sizes use the bound, which is then close.
         for (band, hashes) in [
             (101u64, 7u32),
             (128, 8),

@@ -1,7 +1,7 @@
-//! The least number that serves, where all larger ones do too: by halving.
+//! The least number that serves, by halving, where all larger ones serve too.
 
-/// The least number from `low` + 1 to `high` that serves, where all from some number on do and
-/// `high` does.
+/// Finds the least number from `low` + 1 to `high` that serves. All from some number on must serve,
+/// including `high`.
 pub(super) fn least(mut low: u64, mut high: u64, mut serves: impl FnMut(u64) -> bool) -> u64 {
     while high - low > 1 {
         let middle = low + (high - low) / 2;
@@ -10,7 +10,7 @@ pub(super) fn least(mut low: u64, mut high: u64, mut serves: impl FnMut(u64) -> 
     high
 }
 
-/// The same near a guess, which the search moves away from by steps that grow by a factor; none if
+/// Like [`least`], but starts near a guess and moves away by steps that grow by a factor; `None` if
 /// `most` does not serve.
 pub(super) fn least_near(
     guess: u64,

@@ -1,11 +1,11 @@
 //! The loads of a d-left table under deletions and insertions, and the highest load that each
 //! bucket has seen.
 //!
-//! A bucket's state is its load j and the most m it ever had. Insertions flow from j to j + 1 as
-//! they do without deletions (`loads.rs`), whatever the m of the buckets; a deletion takes each
-//! item with the same probability, so that a bucket of load j loses one at j times the rate of a
-//! single item. The items for each bucket being L, one insertion for each bucket deletes an item
-//! with probability 1/L: this is the unit of time, and L units of it are a turnover.
+//! A bucket's state is its load j and its highest load so far, m. Insertions lead from j to j + 1
+//! as they do without deletions (`loads.rs`), whatever m is. A deletion takes each item with the
+//! same probability, so that a bucket of load j loses one at j times the rate of a single item.
+//! With L items per bucket, one insertion per bucket deletes an item with probability 1/L. This is
+//! the unit of time, and L units are a turnover.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -24,14 +24,15 @@ pub const MAX_TURNOVERS: f64 = 100.0;
 /// The highest load that [`churned`] follows.
 pub const MAX_CHURNED_LOAD: u32 = 12;
 
-/// A d-left table under churn: how many buckets have which load, and had which load at most.
+/// A d-left table under churn: the fractions of buckets with each load, and with each highest load
+/// so far.
 ///
 /// From [`churned`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Churned {
     loads: Loads,
-    /// By sub-table, by the most that a bucket held: (the fraction of such buckets, the items in
-    /// them a bucket).
+    /// By sub-table, by highest load so far: (the fraction of such buckets, their items per
+    /// bucket).
     by_most: Vec<Vec<(f64, f64)>>,
 }
 
@@ -57,9 +58,9 @@ impl Churned {
         (0..loads).map(fraction).collect()
     }
 
-    /// Formula (1) where a remainder's length f(m) = `bits(m)` follows from the most items m that
-    /// its bucket ever held: the paper's dynamic d-left counting filter with one size of remainders
-    /// in a bucket (section III-B).
+    /// Formula (1) with a remainder length f(m) = `bits(m)` that follows from its bucket's highest
+    /// load m: the paper's dynamic d-left counting filter with one size of remainders per bucket
+    /// (section III-B).
     #[must_use]
     pub fn false_positive(&self, bits: impl Fn(u32) -> u32) -> f64 {
         let of_buckets =
@@ -73,9 +74,9 @@ impl Churned {
     }
 }
 
-/// The loads of a d-left table of many buckets, in `subtables` equal sub-tables, that was filled to
-/// `load` items a bucket and then saw `turnovers` times as many deletions of a random item, each
-/// followed by an insertion. A bucket holds `highest` items at most.
+/// Computes the loads of a d-left table of many buckets, in `subtables` equal sub-tables. The table
+/// was filled to `load` items per bucket; then `turnovers` times as many random items were deleted,
+/// each followed by an insertion. A bucket holds at most `highest` items.
 ///
 /// # What is exact
 /// The limit for many buckets, as exact as [`loads`](super::loads()). An item that finds all
@@ -91,8 +92,8 @@ impl Churned {
 /// use oneread::layout::Ties;
 /// use oneread::plan::dleft;
 ///
-/// // Four sub-tables, six items a bucket, a million deletions of 49152 items: most buckets never held more
-/// // than seven.
+/// // Four sub-tables, six items per bucket, a million deletions of 49152 items: most buckets never
+/// // held more than seven.
 /// let churned = dleft::churned(4, Ties::Left, 6.0, (1 << 20) as f64 / 49152.0, 9)?;
 /// assert_eq!(format!("{:.2}", churned.most_seen()[7]), "0.80");
 /// # Ok::<(), oneread::plan::OutOfRange>(())
@@ -112,7 +113,7 @@ pub fn churned(
     let filled = super::loads(&buckets, ties, load, highest)?;
     let equations = Equations::new(&buckets, ties, highest)?;
 
-    // By sub-table, by the most seen, by the load; no load is above the most seen.
+    // By sub-table, highest load so far, and load, which is never above the highest.
     let loads = equations.highest + 1;
     let mut state = vec![0.0; buckets.len() * loads * loads];
     for (states, fractions) in state.chunks_exact_mut(loads * loads).zip(filled.by_subtable()) {
@@ -157,7 +158,7 @@ pub fn churned(
     Ok(Churned { loads: Loads::new(equations.shares, &fractions), by_most })
 }
 
-/// The fractions by sub-table and load, from those by sub-table, most seen and load.
+/// Sums the fractions over the highest loads.
 fn sum_over_most(state: &[f64], loads: usize, fractions: &mut [f64]) {
     fractions.fill(0.0);
     let subtables = state.chunks_exact(loads * loads).zip(fractions.chunks_exact_mut(loads));

@@ -2,22 +2,23 @@
 //!
 //! Sub-table i has the fraction `w_i` of all buckets; `p_{i,j}` of its buckets have load j and
 //! `u_{i,j}` have load j or more. An item goes to a bucket of load j in sub-table i if that is its
-//! choice there, its other choices have loads of at least j, and the tie is decided so. With t the
-//! items inserted for each bucket of the whole table,
+//! choice there, its other choices have loads of at least j, and the tie rule picks it. With t
+//! items inserted per bucket of the whole table,
 //!
 //! ```text
-//!   w_i · (flow from j to j + 1 in sub-table i) = p_{i,j} · Π over k < i of u_{k,j+1} · Π over k > i of u_{k,j}
+//!   w_i · (flow from j to j + 1 in sub-table i)
+//!       = p_{i,j} · Π over k < i of u_{k,j+1} · Π over k > i of u_{k,j}
 //! ```
 //!
-//! with ties to the left. If they are random, the products are replaced by the expectation of
-//! 1/(1 + T) over the number T of other choices that have load j too, none being lower: ∫ over x from 0
+//! with ties to the left. For random ties, the expectation of 1/(1 + T) replaces the products,
+//! where T is the number of other choices that also have load j, none being lower: ∫ over x from 0
 //! to 1 of Π over k ≠ i of (`u_{k,j+1}` + x·`p_{k,j}`).
 //!
-//! The variables are the `p_{i,j}`, and the `u_{i,j}` are their sums: everything is a sum of
-//! positive numbers, so that neither the 1.7e-8 of nearly full tables' empty buckets nor the
-//! 5.6e-31 of a tail is a difference of larger numbers. The loads up to j do not depend on anything
-//! above them. So a table whose buckets hold at most j has the same fractions as one without
-//! bounds, with everything above j at j, and nothing is cut off.
+//! The variables are the `p_{i,j}`, and the `u_{i,j}` are their sums. All terms are positive, so
+//! that neither the 1.7e-8 of nearly full tables' empty buckets nor the 5.6e-31 of a tail is a
+//! difference of larger numbers. Loads up to j do not depend on higher ones. So a table whose
+//! buckets hold at most j has the same fractions as an unbounded one, with everything above j at j,
+//! and nothing is cut off.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -31,10 +32,10 @@ use super::match_probability;
 
 /// The fractions of buckets with each load, by sub-table.
 ///
-/// From [`loads`], which computes their limit for many buckets, or from [`Loads::measured`].
+/// From [`loads`], which computes the limit for many buckets, or from [`Loads::measured`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loads {
-    /// The fraction of all buckets that each sub-table has.
+    /// The fraction of all buckets in each sub-table.
     shares: Vec<f64>,
     /// By sub-table, by load.
     fractions: Vec<Vec<f64>>,
@@ -42,7 +43,7 @@ pub struct Loads {
 }
 
 impl Loads {
-    /// The loads of a table, by counting: `counts[i][j]` buckets of sub-table i have load j.
+    /// Counts the loads of a table: `counts[i][j]` buckets of sub-table i have load j.
     ///
     /// # Errors
     /// If there are no sub-tables, or one without buckets.
@@ -85,8 +86,8 @@ impl Loads {
         (0..loads).map(fraction).collect()
     }
 
-    /// The items, for each bucket, that found all of their choices at the highest load: those that
-    /// have no room if this is the capacity. 0 for measured loads.
+    /// The items per bucket that found all their choices at the highest load, and so have no room
+    /// if this is the capacity. 0 for measured loads.
     #[must_use]
     pub const fn passed(&self) -> f64 {
         self.passed
@@ -96,7 +97,7 @@ impl Loads {
     /// `Q_ij`·j·2^−f(j), with f(j) = `bits(j)`, at most 1.
     ///
     /// It counts a key twice that matches two fingerprints, and so is too high: by a relative 3e-4
-    /// in the paper's filter of 64-bit buckets, 2e-5 in that of 128-bit ones.
+    /// in the paper's filter of 64-bit buckets, 2e-5 with 128-bit buckets.
     #[must_use]
     pub fn false_positive(&self, bits: impl Fn(u32) -> u32) -> f64 {
         let of_bucket = |(load, fraction): (usize, &f64)| {
@@ -111,8 +112,8 @@ impl Loads {
             .min(1.0)
     }
 
-    /// From fractions by sub-table, then by load. What is too small to be followed may be on the
-    /// wrong side of 0.
+    /// Takes fractions by sub-table, then by load. Fractions too small to be followed may come out
+    /// negative.
     pub(super) fn new(shares: Vec<f64>, fractions: &[f64]) -> Self {
         let loads = fractions.len() / shares.len();
         let of_subtable =
@@ -128,23 +129,23 @@ impl Loads {
 /// The highest load that [`loads`] follows.
 pub const MAX_LOAD: u32 = 32;
 
-/// The loads of a d-left table of many buckets: `buckets` by sub-table, of which only the
-/// proportions matter, with `load` items for each bucket of the whole table.
+/// Computes the loads of a d-left table of many buckets: `buckets` by sub-table, of which only the
+/// proportions matter, with `load` items per bucket of the whole table.
 ///
-/// The last of each sub-table's fractions is that of the load `highest` *or more*; all others are
-/// the same whatever it is. Buckets of bounded capacity have the same fractions, with `highest` the
+/// The last fraction of each sub-table is that of the load `highest` *or more*; the others do not
+/// depend on `highest`. Buckets of bounded capacity have the same fractions, with `highest` the
 /// capacity.
 ///
 /// # What is exact
 /// This is the limit for many buckets, solved to a relative error below 1e-9 in every fraction
-/// above 1e-45. A table of N buckets differs from it by fluctuations: a fraction q by some √(q/N),
-/// the mean of many tables by some 1/N. [`Plan`](super::Plan) says how far off false positives are
-/// by that.
+/// above 1e-45. A table of N buckets fluctuates around it: a fraction q by some √(q/N), the mean of
+/// many tables by some 1/N. [`Plan`](super::Plan) says how much this changes the false-positive
+/// rate.
 ///
 /// # Errors
-/// If there are no sub-tables or more than 8, or one without buckets or more than 16 times larger
-/// than another ([`DLeftLayout`]'s limits); if the load is negative, not a number or above
-/// [`MAX_LOAD`], or `highest` not between 1 and it.
+/// If there are no sub-tables or more than 8; if one has no buckets or is more than 16 times larger
+/// than another ([`DLeftLayout`]'s limits); if the load is negative, NaN or above [`MAX_LOAD`]; or
+/// if `highest` is not between 1 and it.
 ///
 /// # Example
 /// ```
@@ -208,11 +209,11 @@ impl Equations {
     }
 
     /// Fills in the rate at which a bucket of each load gets an item: 0 at the highest load.
-    /// Returns the rate of items that find all of their choices there.
+    /// Returns the rate of items that find all their choices there.
     pub(super) fn arrivals(&self, fractions: &[f64], arrivals: &mut [f64]) -> f64 {
         const MOST: usize = DLeftLayout::MAX_SUBTABLES;
         let subtables = self.shares.len();
-        // By sub-table: the fractions at a load and above it, from the highest load downwards.
+        // By sub-table: the fractions at a load and above it, from the highest load down.
         let (mut at, mut above) = ([0.0; MOST], [0.0; MOST]);
         let place = |subtable: usize, load: usize| subtable * (self.highest + 1) + load;
         for subtable in 0..subtables {
@@ -244,8 +245,8 @@ impl Equations {
         passed
     }
 
-    /// Adds, for each sub-table, the product of what those to its left and those to its right have,
-    /// times the weight over its share, to the first of each sub-table's arrivals.
+    /// Adds to each sub-table's first arrivals the product of `left` before it and `right` after
+    /// it, times the weight over its share.
     fn add_products(&self, weight: f64, left: &[f64], right: &[f64], arrivals: &mut [f64]) {
         let mut to_the_right = [1.0; DLeftLayout::MAX_SUBTABLES];
         for subtable in (1..self.shares.len()).rev() {
@@ -260,8 +261,8 @@ impl Equations {
     }
 }
 
-/// Gauss's quadrature from 0 to 1 with four nodes: (node, weight). Exact for polynomials of degree
-/// 7, which the products over the other sub-tables, seven at most, are.
+/// Gauss's quadrature from 0 to 1 with four nodes: (node, weight). Exact up to degree 7, which
+/// covers the products over at most seven other sub-tables.
 const NODES: [(f64, f64); 4] = [
     (0.069_431_844_202_973_71, 0.173_927_422_568_726_93),
     (0.330_009_478_207_571_87, 0.326_072_577_431_273_07),

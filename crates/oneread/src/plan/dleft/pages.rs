@@ -1,13 +1,13 @@
-//! The odds of a filter of pages, which do not all have the same number of items.
+//! The odds of a paged filter, whose pages hold different numbers of items.
 
 use super::{Plan, whole};
 use crate::layout::DLeftLayout;
 use crate::plan::OutOfRange;
 use crate::plan::float::sqrt;
 
-/// Where, in standard deviations, a function is looked at to be averaged over a normal
-/// distribution, and with which weight: the nine-point rule of Gauss and Hermite, exact for
-/// polynomials up to degree 17. All but the first are used on both sides.
+/// The nodes, in standard deviations, and weights that average a function over a normal
+/// distribution: the nine-point rule of Gauss and Hermite, exact up to degree 17. All but the first
+/// are used on both sides.
 const NODES: [(f64, f64); 5] = [
     (0.0, 0.406_349_206_349_206_4),
     (1.023_255_663_789_132_6, 0.244_097_502_894_939_4),
@@ -16,8 +16,7 @@ const NODES: [(f64, f64); 5] = [
     (4.512_745_863_399_783, 2.234_584_400_774_658e-5),
 ];
 
-/// The average over pages. A page has a Poisson number of items, so many that it is as good as
-/// normally distributed.
+/// Averages over pages. A page has a Poisson number of items, large enough to be nearly normal.
 pub(super) fn plan(layout: DLeftLayout, load: f64) -> Result<Plan, OutOfRange> {
     let buckets: u64 = layout.buckets().iter().sum();
     let deviation = sqrt(load / buckets as f64);
@@ -28,8 +27,7 @@ pub(super) fn plan(layout: DLeftLayout, load: f64) -> Result<Plan, OutOfRange> {
         *odds *= middle;
     }
     for (at, weight) in others.into_iter().flat_map(|(at, weight)| [(at, weight), (-at, weight)]) {
-        // Pages that are over full, or less than empty, are beyond what a page of a planned filter
-        // comes to.
+        // A planned filter's pages are never that overfull or empty.
         let load = (load + at * deviation).clamp(load / 16.0, f64::from(layout.capacity()));
         let page = whole(layout, load)?;
         let sums = average.load_fraction.iter_mut().zip(&page.load_fraction);

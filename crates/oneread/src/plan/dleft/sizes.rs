@@ -4,21 +4,20 @@ use super::plan;
 use crate::layout::{BucketBits, DLeftLayout, LayoutError, check_fraction};
 use crate::plan::float::ceil;
 
-/// The fewest pages worth having: with fewer, rounding up to a whole page costs more than some
-/// percents.
+/// The fewest pages worth having: with fewer, rounding up to a whole page costs several percent.
 const MIN_PAGES: f64 = 16.0;
 
-/// The highest load that a layout is planned for, in items a bucket of 64 bits. By [`plan`], one
-/// item in 1e11 finds no room then if there are pages, and one in 1e15 if not; at a load of 5 it is
-/// one in 6e4, and one in 2e5.
+/// The highest load that a layout is planned for, in items per 64-bit bucket. By [`plan`], one item
+/// in 1e11 then finds no room with pages, and one in 1e15 without. At a load of 5 it is one in 6e4,
+/// and one in 2e5.
 const HIGHEST_LOAD: f64 = 4.4;
 
-/// The filter that we recommend: pages, where there are enough keys for some; a first sub-table as
-/// large as the other two together; buckets of 64 bits.
+/// Plans the recommended filter: pages, if there are enough keys; a first sub-table as large as the
+/// other two together; buckets of 64 bits.
 ///
 /// # Errors
-/// If the bits a key are not finite, or so few that keys would find no room (14.5); or if the
-/// filter is too large.
+/// If the bits per key are not finite, or below the 14.5 at which keys find room; or if the filter
+/// is too large.
 ///
 /// # Example
 /// ```
@@ -38,7 +37,7 @@ pub fn for_items(items: u64, bits_per_key: f64) -> Result<DLeftLayout, LayoutErr
     }
     let total_bits = items.max(1) as f64 * bits_per_key;
     let pages = total_bits / (DLeftLayout::PAGE_BYTES * 8) as f64;
-    // A float above the range becomes the largest number, which is too large in any case.
+    // A float above the range becomes the largest number, which is still too large.
     if pages >= MIN_PAGES {
         return DLeftLayout::paged(ceil(pages) as u64, BucketBits::Bits64);
     }
@@ -46,11 +45,11 @@ pub fn for_items(items: u64, bits_per_key: f64) -> Result<DLeftLayout, LayoutErr
     DLeftLayout::uneven(&[2 * quarter, quarter, quarter], BucketBits::Bits64)
 }
 
-/// The smallest of these filters that holds `items` keys at a false-positive rate of at most
+/// Finds the smallest of these filters that holds `items` keys at a false-positive rate of at most
 /// `rate`.
 ///
-/// Above about 1e-3 a Bloom filter is smaller; this one then has the fewest bits that it can have,
-/// and errs less than asked.
+/// Above about 1e-3 a Bloom filter is smaller. This filter then has its fewest possible bits, and a
+/// lower rate than required.
 ///
 /// # Errors
 /// If the rate is not between 0 and 1, or so low that the filter is too large.
@@ -80,7 +79,7 @@ pub fn for_rate(items: u64, rate: f64) -> Result<DLeftLayout, LayoutError> {
         low = high;
         high *= 2.0;
     }
-    // To a thousandth of a bit a key.
+    // To a thousandth of a bit per key.
     while high - low > 1e-3 {
         let middle = (low + high) / 2.0;
         if keeps(middle)? {
@@ -92,11 +91,11 @@ pub fn for_rate(items: u64, rate: f64) -> Result<DLeftLayout, LayoutError> {
     for_items(items, high)
 }
 
-/// Equal sub-tables with room for `items` at `bits_per_key`, rounded up.
+/// Plans equal sub-tables with room for `items` at `bits_per_key`, rounded up.
 ///
 /// # Errors
-/// If the bits a key are not positive and finite, or too few for a bucket to hold its items; and as
-/// [`DLeftLayout::new`].
+/// If the bits per key are not positive and finite, or too few for a bucket to hold its items; and
+/// as [`DLeftLayout::new`].
 ///
 /// # Example
 /// ```
@@ -114,13 +113,13 @@ pub fn for_bits_per_key(
     bits_per_key: f64,
     bucket_bits: BucketBits,
 ) -> Result<DLeftLayout, LayoutError> {
-    // Checks the sub-tables before they are divided by.
+    // Checks the sub-tables before dividing by them.
     DLeftLayout::new(subtables, 1, bucket_bits)?;
     let bits = f64::from(bucket_bits.bits());
     if !(bits_per_key > bits / f64::from(bucket_bits.capacity()) && bits_per_key.is_finite()) {
         return Err(LayoutError::BitsPerKey { found: bits_per_key });
     }
     let buckets_each = items.max(1) as f64 * bits_per_key / bits / f64::from(subtables);
-    // A float above the range becomes the largest number, which is too large in any case.
+    // A float above the range becomes the largest number, which is still too large.
     DLeftLayout::new(subtables, ceil(buckets_each) as u64, bucket_bits)
 }

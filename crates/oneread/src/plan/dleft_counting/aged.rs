@@ -1,16 +1,15 @@
-//! The odds of an aged filter to a few digits, fast: a solver asks for them dozens of times.
+//! The odds of an aged filter, fast and to a few digits: a solver computes them dozens of times.
 //!
-//! The equations are those of [`dleft::churned`](super::dleft::churned), with one thing more: an
-//! insertion that finds its minimal remainder joins it whatever the loads. Each of the cells has
-//! the minimal remainder of one insertion in B·R (B buckets of a sub-table, R minimal remainders),
-//! so with an insertion a bucket as the unit of time, of which there are d·B, a bucket of j cells
-//! is joined at the rate j·d/R. This makes for more crowded buckets than there would be by the
-//! power of choices alone.
+//! The equations are those of [`dleft::churned`](super::dleft::churned), with one addition: an
+//! insertion that finds its minimal remainder joins it, whatever the loads. Each cell has the
+//! minimal remainder of one insertion in B·R (B buckets per sub-table, R minimal remainders). The
+//! unit of time is an insertion per bucket, or d·B insertions, so that a bucket of j cells is
+//! joined at the rate j·d/R. This crowds more buckets than choices alone would.
 //!
-//! There are two savings: a bucket that never held more than the first class has cells for is not
-//! told from another such, and steps are of one length, of order 4. At the step's length the fast
-//! variables (the low loads, which settle within a few insertions a bucket) are stable, and the
-//! slow ones, which matter, are followed to some 1e-4.
+//! Two simplifications make it fast. Buckets whose highest load fits the first class are not
+//! distinguished. And steps have one length, of order 4. The fast variables (the low loads, which
+//! settle within a few insertions per bucket) are stable at that length, and the slow ones, which
+//! matter, are accurate to some 1e-4.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -19,19 +18,19 @@ use crate::layout::DLeftCountingLayout;
 use crate::plan::dleft::match_probability;
 use crate::plan::float::ceil;
 
-/// Insertions a bucket in a step, unless the fastest variable needs a shorter one: a full bucket
-/// loses items at the rate capacity/load, an empty one gets one at a rate up to the number of
+/// Insertions per bucket in a step, unless the fastest variable needs a shorter one. A full bucket
+/// loses items at the rate capacity/load, and an empty one gains them at up to the number of
 /// sub-tables. The method is stable up to 2.78 over the sum of the two.
 const STEP: f64 = 0.25;
 
-/// The fewest keys for each bucket that are followed: with fewer, steps would be too many. (Such a
-/// filter would take more than 500 bits a key.)
+/// The fewest keys per bucket that are followed: fewer would take too many steps. (Such a filter
+/// would take more than 500 bits per key.)
 pub(super) const MIN_LOAD: f64 = 0.25;
 
-/// Some way below 2.78.
+/// Well below 2.78.
 const STABLE: f64 = 2.0;
 
-/// False positives, and the probability that an insertion finds no room.
+/// The false-positive rate, and the probability that an insertion finds no room.
 pub(super) fn odds(layout: DLeftCountingLayout, load: f64, turnovers: f64) -> (f64, f64) {
     let mut filter = Aging::new(layout);
     filter.run(load, 0.0);
@@ -39,7 +38,7 @@ pub(super) fn odds(layout: DLeftCountingLayout, load: f64, turnovers: f64) -> (f
     (filter.false_positive(), filter.full())
 }
 
-/// The most cells of a bucket.
+/// The most cells per bucket.
 const MAX_CELLS: usize = 12;
 
 struct Aging {
@@ -47,7 +46,7 @@ struct Aging {
     subtables: usize,
     capacity: usize,
     fewest: usize,
-    /// By sub-table, by the most seen from the fewest cells of a class on, by the present load.
+    /// By sub-table, by highest load from the fewest cells of a class on, by load.
     state: Vec<f64>,
 }
 
@@ -65,8 +64,8 @@ impl Aging {
         (self.capacity + 1 - self.fewest) * (self.capacity + 1)
     }
 
-    /// The classical method of Runge and Kutta, with an insertion a bucket and so many removals of
-    /// each item a unit of time.
+    /// The classical method of Runge and Kutta. Each unit of time has one insertion per bucket and
+    /// removes each item at the rate `removal`.
     fn run(&mut self, time: f64, removal: f64) {
         let fastest =
             STEP.min(STABLE / (f64::from(self.layout.capacity()) * removal + self.subtables as f64));
@@ -104,8 +103,7 @@ impl Aging {
             }
         }
         let items: f64 = at_least[..self.subtables].iter().flat_map(|loads| &loads[1..]).sum();
-        // Those that join, for each cell; and those that do not, of which each sub-table has its
-        // share.
+        // Those that join, per cell, and those that do not, divided among the sub-tables.
         let joining = self.subtables as f64 * match_probability(self.layout.minimal_bits());
         let choosing = self.subtables as f64 * (1.0 - items * match_probability(self.layout.minimal_bits()));
         rates.fill(0.0);
@@ -148,8 +146,7 @@ impl Aging {
         let loads = self.capacity + 1;
         let of_subtable = |states: &[f64]| states.iter().skip(self.capacity).step_by(loads).sum::<f64>();
         let full = || self.state.chunks_exact(self.size()).map(of_subtable);
-        // Where cells have no counter, one that joins a full bucket is refused too, by whichever
-        // cell of it it is joined.
+        // Without counters, a full bucket also refuses an insertion that joins any of its cells.
         let joins = self.layout.counter_bits() == 0;
         let joined = self.capacity as f64 * match_probability(self.layout.minimal_bits());
         full().product::<f64>() + if joins { joined * full().sum::<f64>() } else { 0.0 }

@@ -1,16 +1,16 @@
-//! The odds of a d-left filter that can delete: new, and after a life of removals and insertions.
+//! The odds of a d-left filter that can delete: new, and after many removals and insertions.
 //!
-//! The remainders of a bucket are cut when it is crowded and stay so. What counts is the most that
-//! each bucket ever held; a *turnover* is as many removals of a random key, each followed by an
-//! insertion, as there are keys.
+//! A bucket's remainders are cut when it is crowded, and stay cut. So the odds depend on each
+//! bucket's highest load so far. A *turnover* is as many removals of a random key as there are
+//! keys, each followed by an insertion.
 //!
 //! # What is exact
-//! The limit for many buckets; real filters of the paper's size erred 1% less often. It counts in
+//! The limit for many buckets; real filters of the paper's size erred 1% less often. It includes
 //! that keys which share a minimal remainder and a bucket are placed together, whatever the loads;
-//! [`dleft::churned`] does not. An emptied bucket starts anew, which is not counted in: at loads of
-//! one or two the odds are too high. So they are with minimal remainders of ten bits or fewer, by
-//! up to a fifth: keys that join others often share their cells. With two sizes in a bucket the
-//! odds are an upper bound: those of the shorter ones.
+//! [`dleft::churned`] does not. It leaves out that an emptied bucket starts anew: at loads of one
+//! or two the odds are too high. With minimal remainders of ten bits or fewer they are too high by
+//! up to a fifth, since keys that join others often share their cells. With two sizes in a bucket,
+//! the odds are those of the shorter ones, an upper bound.
 //!
 //! # Source
 //! Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic
@@ -23,15 +23,14 @@ use crate::layout::{DLeftCountingLayout, GrowingLayout, LayoutError, Remainders,
 use super::float::ceil;
 use super::{OutOfRange, dleft, error::check};
 
-/// The turnovers that filters are planned for unless told otherwise; those of the paper's
-/// experiment are 21.
+/// The default turnovers that filters are planned for; the paper's experiment has 21.
 pub const LIFE: f64 = 20.0;
 
-/// A planned filter's chance that any insertion of its life finds no room.
+/// A planned filter's probability that any insertion of its life finds no room.
 const FULL_CHANCE: f64 = 1e-6;
 
-/// The probability that a key not inserted is found in a filter of `load` keys for each bucket,
-/// after some turnovers.
+/// The probability of finding a key not inserted, in a filter of `load` keys per bucket, after
+/// `turnovers` turnovers.
 ///
 /// # Errors
 /// If the load is not positive or above the capacity, or the turnovers not from 0 to
@@ -42,7 +41,8 @@ const FULL_CHANCE: f64 = 1e-6;
 /// use oneread::layout::{DLeftCountingLayout, Remainders};
 /// use oneread::plan::dleft_counting;
 ///
-/// // The paper's experiment: six keys a bucket, with remainders of 14 bits, and with all that a bucket has room for.
+/// // The paper's experiment: six keys per bucket, with remainders of 14 bits, and with all that a
+/// // bucket has room for.
 /// let layout = DLeftCountingLayout::new(4, 2048)?;
 /// let fixed = layout.with_remainders(Remainders::Fixed)?.with_capacity(8)?;
 /// assert_eq!(format!("{:.5}", dleft_counting::false_positive(fixed, 6.0, 21.0)?), "0.00146");
@@ -54,8 +54,8 @@ pub fn false_positive(layout: DLeftCountingLayout, load: f64, turnovers: f64) ->
     Ok(odds(layout, load, turnovers)?.0)
 }
 
-/// The probability that an insertion finds none of its buckets with room, in a filter of `load`
-/// keys for each bucket, after some turnovers.
+/// The probability that an insertion finds all its buckets full, in a filter of `load` keys per
+/// bucket, after `turnovers` turnovers.
 ///
 /// # Errors
 /// As [`false_positive`].
@@ -63,7 +63,7 @@ pub fn overflow(layout: DLeftCountingLayout, load: f64, turnovers: f64) -> Resul
     Ok(odds(layout, load, turnovers)?.1)
 }
 
-/// False positives and overflow.
+/// The false-positive rate and the overflow.
 fn odds(layout: DLeftCountingLayout, load: f64, turnovers: f64) -> Result<(f64, f64), OutOfRange> {
     check("load", load, f64::MIN_POSITIVE, f64::from(layout.capacity()))?;
     check("turnovers", turnovers, 0.0, dleft::MAX_TURNOVERS)?;
@@ -75,11 +75,10 @@ fn odds(layout: DLeftCountingLayout, load: f64, turnovers: f64) -> Result<(f64, 
     Ok((rate.min(1.0), full))
 }
 
-/// The probability that a key not inserted is found, where the remainders are known: `lengths[f]`
-/// have f bits.
+/// The probability of finding a key not inserted, given the remainders: `lengths[f]` have f bits.
 ///
-/// Formula (1) of the paper: it counts a key twice that matches two remainders, and remainders that
-/// are equal, and so is a little too high. At most 1.
+/// Formula (1) of the paper, at most 1. It counts a key twice that matches two remainders, and
+/// counts equal remainders, and so is slightly too high.
 #[must_use]
 pub fn rate_of_lengths(layout: DLeftCountingLayout, lengths: &[u64]) -> f64 {
     let of_length = |(bits, &count): (usize, &u64)| count as f64 * dleft::match_probability(bits as u32);
@@ -87,10 +86,10 @@ pub fn rate_of_lengths(layout: DLeftCountingLayout, lengths: &[u64]) -> f64 {
     (matches / layout.buckets_each() as f64).min(1.0)
 }
 
-/// `subtables` sub-tables with room for `items` at `bits_per_key`, rounded up.
+/// Plans `subtables` sub-tables with room for `items` at `bits_per_key`, rounded up.
 ///
 /// # Errors
-/// If the bits a key are not finite, or too few for a bucket to hold its keys; and as
+/// If the bits per key are not finite, or too few for a bucket to hold its keys; and as
 /// [`DLeftCountingLayout::new`].
 ///
 /// # Example
@@ -106,7 +105,7 @@ pub fn for_bits_per_key(
     items: u64,
     bits_per_key: f64,
 ) -> Result<DLeftCountingLayout, LayoutError> {
-    // Checks the sub-tables before they are divided by.
+    // Checks the sub-tables before dividing by them.
     let layout = DLeftCountingLayout::new(subtables, 1)?;
     let load = f64::from(DLeftCountingLayout::BUCKET_BITS) / bits_per_key;
     if !(bits_per_key > 0.0 && bits_per_key.is_finite() && load < f64::from(layout.capacity())) {
@@ -115,10 +114,10 @@ pub fn for_bits_per_key(
     with_load(layout, items, load)
 }
 
-/// The layout with buckets enough for so many items at a load.
+/// The layout with enough buckets for `items` items at a load.
 fn with_load(layout: DLeftCountingLayout, items: u64, load: f64) -> Result<DLeftCountingLayout, LayoutError> {
     let buckets_each = items.max(1) as f64 / load / f64::from(layout.subtables());
-    // A float above the range becomes the largest number, which is too large in any case.
+    // A float above the range becomes the largest number, which is still too large.
     DLeftCountingLayout::new(layout.subtables(), ceil(buckets_each) as u64)?.with_policies(
         layout.remainders(),
         layout.capacity(),
@@ -127,9 +126,9 @@ fn with_load(layout: DLeftCountingLayout, items: u64, load: f64) -> Result<DLeft
     )
 }
 
-/// The smallest filter of `items` keys that keeps the rate for so many turnovers, and has room for
-/// all insertions with a probability of at least 1 − 10^−6: two to four sub-tables, remainders of
-/// one size.
+/// Finds the smallest filter of `items` keys that keeps the rate for `turnovers` turnovers, and has
+/// room for all insertions with a probability of at least 1 − 10^−6. It has two to four sub-tables
+/// and remainders of one size.
 ///
 /// # Errors
 /// If the rate is not between 0 and 1, the turnovers are not from 0 to [`dleft::MAX_TURNOVERS`], or
@@ -175,38 +174,38 @@ pub fn for_rate(items: u64, rate: f64, turnovers: f64) -> Result<DLeftCountingLa
     with_load(layout, items, load)
 }
 
-/// Sub-tables and cells that are tried. Fewer sub-tables are faster, fewer cells have longer
-/// minimal remainders.
+/// The sub-tables and cells to try. Fewer sub-tables are faster; fewer cells have longer minimal
+/// remainders.
 const CANDIDATES: [(u32, u32); 10] =
     [(2, 10), (2, 12), (3, 9), (3, 10), (3, 12), (4, 8), (4, 9), (4, 10), (4, 12), (3, 8)];
 
-/// What more sub-tables or more cells must save to be worth it: 4% of the memory.
+/// More sub-tables or cells must save 4% of the memory.
 const WORTH_IT: f64 = 1.04;
 
-/// What the odds in a search may be too low by.
+/// A margin for odds that the search underestimates.
 const CAUTION: f64 = 0.995;
 
-/// The interval of a load is halved so often: to within 12/2^12, .05% of the memory at six keys a
+/// Halvings of the load's interval: to within 12/2^12, or 0.05% of the memory at six keys per
 /// bucket.
 const HALVINGS: u32 = 12;
 
 /// The sub-tables of a growing filter's layers.
 const LAYER_SUBTABLES: u32 = 4;
 
-/// Enough to count up to where repeats stick, in one cell: no layer but the newest ever gets
-/// another.
+/// Enough to count, in one cell, up to where repeats stick: only the newest layer gets another
+/// cell.
 const LAYER_COUNTER_BITS: u32 = 2;
 
-/// The layout of layer `index` (from 0) of a growing filter that can delete, and the remainders
-/// that it may hold.
+/// The layout of layer `index` (from 0) of a growing filter that can delete, and its limit of
+/// remainders.
 ///
-/// A layer's remainders have one length, so that its rate is never above what its remainders make
-/// it, whatever its age: n of f bits in sub-tables of B buckets match a key with probability
-/// n·2^−f/B at most, which is kept to the layer's [share of the rate](GrowingLayout::layer). The
-/// buckets of a layer are those of the one before times the growth, and its remainders are not
-/// shorter: so place and remainder in an older layer are functions of those in a newer one. How
-/// many remainders the layer holds follows from its share, some growth times those of the layer
-/// before; the first layer holds the first items at least.
+/// A layer's remainders have one length, so that its rate does not depend on its age. n remainders
+/// of f bits in sub-tables of B buckets match a key with probability at most n·2^−f/B, which must
+/// not exceed the layer's [share of the rate](GrowingLayout::layer). A layer has the buckets of the
+/// one before times the growth, and its remainders are not shorter. A key's place and remainder in
+/// an older layer are therefore functions of those in a newer one. A layer's share limits its
+/// remainders, roughly to the growth times those of the layer before. The first layer holds at
+/// least the first items.
 ///
 /// # Errors
 /// If the layer is too large, or its share of the rate out of reach.
@@ -229,7 +228,7 @@ pub fn layer(layout: GrowingLayout, index: u32) -> Result<(DLeftCountingLayout, 
     let mut buckets = ceil(layout.first_items() as f64 / held) as u64;
     let (_, share) = layout.layer(index)?;
     for _ in 0..index {
-        // At most 46 rounds: `layout.layer` was content with the index.
+        // At most 46 rounds: `layout.layer` accepted the index.
         buckets = buckets.saturating_mul(u64::from(layout.growth()));
     }
     let (cells, held) = layer_cells(share);
@@ -241,8 +240,8 @@ pub fn layer(layout: GrowingLayout, index: u32) -> Result<(DLeftCountingLayout, 
     Ok((layer.with_policies(Remainders::Fixed, cells, LAYER_COUNTER_BITS, Repeats::Stick)?, found))
 }
 
-/// The cells of a layer's buckets that let it hold the most at its share of the rate, and how many
-/// that is for each bucket of a sub-table.
+/// The cells per bucket with which a layer holds the most at its share of the rate, and how many
+/// that is per bucket of a sub-table.
 fn layer_cells(share: f64) -> (u32, f64) {
     let held = |cells: u32| {
         let bits = DLeftCountingLayout::CELL_SPACE / cells - LAYER_COUNTER_BITS;
@@ -250,7 +249,7 @@ fn layer_cells(share: f64) -> (u32, f64) {
     };
     let mut best = (4, held(4));
     for cells in 5..=12 {
-        // Of equals the longer remainders.
+        // If equal, the longer remainders.
         if held(cells) > best.1 {
             best = (cells, held(cells));
         }
@@ -258,7 +257,7 @@ fn layer_cells(share: f64) -> (u32, f64) {
     best
 }
 
-/// By the cells of a bucket: the load at which an insertion finds no room once in 10^9 times, after
-/// [`LIFE`] turnovers in [`LAYER_SUBTABLES`] sub-tables, rounded down. (A layer that has no room is
-/// closed before its time, which does no harm.)
+/// By cells per bucket: the load at which an insertion finds no room once in 10^9 times, after
+/// [`LIFE`] turnovers in [`LAYER_SUBTABLES`] sub-tables, rounded down. (A layer without room is
+/// closed early, which does no harm.)
 const LAYER_LOADS: [f64; 13] = [0.0, 0.0, 0.0, 0.0, 2.5, 3.4, 4.4, 5.4, 6.4, 7.4, 8.4, 9.4, 10.3];

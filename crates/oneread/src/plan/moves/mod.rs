@@ -1,13 +1,13 @@
-//! Multilevel tables that move items, or that lose them to deletions: how many end up in the stash.
+//! Multilevel tables that move items, or lose them to deletions: how many end up in the stash.
 //!
 //! | function | table | computed |
 //! | --- | --- | --- |
 //! | [`steady_state`] | plain, under deletions and insertions | the limit for many cells, and its first correction |
-//! | [`second_chance`] | one move an insertion, no deletions | the limit for many cells |
-//! | [`restricted`] | a cell's items go on to few cells of the next level | the paper's recursion, for either policy |
+//! | [`second_chance`] | one move per insertion, no deletions | the limit for many cells |
+//! | [`restricted`] | items go on to few cells of the next level | the paper's recursion, for either policy |
 //!
-//! Levels are given by their cells, which hold an item each. An item has one cell in each level,
-//! and goes to the stash if it finds no room in any.
+//! Levels are given by their numbers of cells, which hold an item each. An item has one cell in
+//! each level, and goes to the stash if all are full.
 //!
 //! # Source
 //! Kirsch, Mitzenmacher, "On the Performance of Multiple Choice Hash Tables with Moves on Deletes
@@ -28,7 +28,7 @@ use crate::layout::MAX_PLACES;
 /// The most levels of a table.
 pub const MAX_LEVELS: usize = 64;
 
-/// Levels that a table can have, and items.
+/// Checks the levels and the items of a table.
 fn check_table(levels: &[u64], items: u64) -> Result<(), OutOfRange> {
     check("levels", levels.len() as f64, 1.0, MAX_LEVELS as f64)?;
     for &cells in levels {

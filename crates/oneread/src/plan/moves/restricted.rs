@@ -1,17 +1,18 @@
-//! Restricted hashing: what collides in a cell goes on to few cells of the next level.
+//! Restricted hashing: items that collide in a cell go on to few cells of the next level.
 //!
-//! The first level has as many cells as there are items, and each next level half of that. A level
-//! is divided into l equal parts (two halves, with a fan-out of l = 2). A cell's items go on to l
-//! cells of the next level, its children, one in each part; which of them is an item's own is drawn
-//! uniformly. A cell is the child of 2l cells, two of each part above it. Of the items that come to
-//! a cell one stays and the others go on; after the last level they go to the stash.
+//! The first level has as many cells as there are items, and each next level half as many as the
+//! one before. A level is divided into l equal parts (two halves, with a fan-out of l = 2). A
+//! cell's items go on to l cells of the next level, its children, one in each part; an item's own
+//! child is drawn uniformly. A cell is the child of 2l cells, two of each part above it. Of the
+//! items that reach a cell, one stays and the others go on; after the last level they go to the
+//! stash.
 //!
-//! The number of items that come to a cell of the first level is binomial. From the distributions
-//! in the parts of one level follow those of the next: x items that come to a cell are divided
-//! among its children, one of them is kept, and what goes to a child is summed over the 2l cells
-//! that it is the child of. Cells are treated as independent, which the paper does too (section
-//! IV-B): in a large table the cells above a cell form a tree. The parts are alike unless ties go
-//! to the left, which relieves the children in the first part.
+//! The number of items that reach a cell of the first level is binomial. The distributions in the
+//! parts of one level determine those of the next. x items that reach a cell are divided among its
+//! children, and one of them is kept. What goes to a child is summed over the 2l cells above it.
+//! Cells are treated as independent, as in the paper (section IV-B): in a large table the cells
+//! above a cell form a tree. The parts are alike unless ties go to the left, which relieves the
+//! children in the first part.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -25,10 +26,10 @@ use crate::plan::float::{exp, ln_1p};
 /// The most cells of the next level that a cell's items go on to.
 pub const MAX_FANOUT: u32 = 8;
 
-/// What is less likely than this is left out, and so a stash below 1e-80 comes out as 0.
+/// Smaller probabilities are left out, so that a stash below 1e-80 becomes 0.
 const NEGLIGIBLE: f64 = 1e-100;
 
-/// More items than these never come to a cell. The factorial of it fits in a float.
+/// More items than this never reach a cell. Its factorial fits in a float.
 const MAX_IN_CELL: usize = 150;
 
 /// Which item a cell keeps.
@@ -36,7 +37,7 @@ const MAX_IN_CELL: usize = 150;
 pub enum Policy {
     /// Any of them, with the same probability.
     Random,
-    /// One of those whose cell in the next level would get the most, by the tie rule if there are
+    /// One of those whose cell in the next level would get the most; the tie rule decides between
     /// several such cells.
     Greedy(Ties),
 }
@@ -51,19 +52,20 @@ pub struct Restricted {
     pub expected_stash: f64,
 }
 
-/// The table of section IV: `items` items, as many cells in the first level and half of that in
-/// each next one, each cell's items going on to `fanout` (ℓ in the paper) cells.
+/// Computes the table of section IV: `items` items, as many cells in the first level and half as
+/// many in each next one. Each cell's items go on to `fanout` cells (ℓ in the paper).
 ///
-/// The paper prints .618, 1.236 and 2.470 for the random policy with six levels, a fan-out of 2 and
-/// 8192, 16384 and 32768 items, which this is within a third of a percent of. For the greedy policy
-/// it prints .0455, .0908 and .1815, which neither tie rule gives; the rule is not stated.
+/// The paper prints 0.618, 1.236 and 2.470 for the random policy with six levels, a fan-out of 2
+/// and 8192, 16384 and 32768 items; this agrees within a third of a percent. For the greedy policy
+/// it prints 0.0455, 0.0908 and 0.1815, which neither tie rule gives; the paper does not state its
+/// rule.
 ///
 /// # What is exact
-/// The recursion, to rounding. That cells are independent is an approximation, as in the paper.
+/// The recursion is exact to rounding. Independence of cells is an approximation, as in the paper.
 ///
 /// # Errors
-/// If there are no items or more than 2^46, no levels or so many that the last has no whole cell,
-/// no fan-out or one above [`MAX_FANOUT`].
+/// If there are no items or more than 2^46, no levels, a last level without a whole cell,
+/// or if the fan-out is 0 or above [`MAX_FANOUT`].
 ///
 /// # Example
 /// ```
@@ -80,7 +82,7 @@ pub fn restricted(items: u64, levels: u32, fanout: u32, policy: Policy) -> Resul
     check("levels", f64::from(levels), 1.0, f64::from(items.ilog2() + 1))?;
     check("fan-out", f64::from(fanout), 1.0, f64::from(MAX_FANOUT))?;
     let mut cells = items as f64;
-    // All parts are alike, and one stands for them, unless ties tell them apart.
+    // One part stands for all, unless ties distinguish them.
     let apart = if policy == Policy::Greedy(Ties::Left) { fanout } else { 1 };
     let mut parts = vec![first_level(cells); apart as usize];
     let mut expected = vec![];
@@ -95,12 +97,12 @@ pub fn restricted(items: u64, levels: u32, fanout: u32, policy: Policy) -> Resul
     Ok(Restricted { expected, expected_stash: cells * mean(&parts, left) })
 }
 
-/// The mean of what the parts of a level have.
+/// The mean over the parts of a level.
 fn mean(parts: &[Vec<f64>], of: impl Fn(&[f64]) -> f64) -> f64 {
     parts.iter().map(|coming| of(coming)).sum::<f64>() / parts.len() as f64
 }
 
-/// The distribution of the items that come to a cell of the first level: binomial, n trials at 1/n.
+/// The distribution of the items that reach a cell of the first level: binomial, n trials at 1/n.
 fn first_level(items: f64) -> Vec<f64> {
     if items == 1.0 {
         return vec![0.0, 1.0];
@@ -117,7 +119,7 @@ fn first_level(items: f64) -> Vec<f64> {
     coming
 }
 
-/// The distributions of the items that come to a cell of each part of the next level, the child of
+/// The distributions of the items that reach a cell of each part of the next level, the child of
 /// two cells of each part above. One part stands for all if they are alike.
 fn next_level(parts: &[Vec<f64>], fanout: u32, policy: Policy) -> Vec<Vec<f64>> {
     let feeds = 2 * fanout / parts.len() as u32;
@@ -134,7 +136,7 @@ fn next_level(parts: &[Vec<f64>], fanout: u32, policy: Policy) -> Vec<Vec<f64>> 
                 trim(&mut sum);
             }
         }
-        // Else an error of rounding would be 2l times as large at each level.
+        // Otherwise a rounding error would grow by 2l at each level.
         let total: f64 = sum.iter().sum();
         sum.iter_mut().for_each(|probability| *probability /= total);
         sum
@@ -142,7 +144,7 @@ fn next_level(parts: &[Vec<f64>], fanout: u32, policy: Policy) -> Vec<Vec<f64>> 
     (0..parts.len() as u32).map(next).collect()
 }
 
-/// Leaves out what is too unlikely at the upper end.
+/// Leaves out the negligible upper end.
 fn trim(distribution: &mut Vec<f64>) {
     distribution.truncate(MAX_IN_CELL + 1);
     while distribution.len() > 2 && distribution.last().is_some_and(|&last| last < NEGLIGIBLE) {
@@ -150,12 +152,12 @@ fn trim(distribution: &mut Vec<f64>) {
     }
 }
 
-/// What a cell passes on to one of its children if it keeps any item: each of the others is that
+/// What a cell passes on to one of its children if it keeps any item: each other item is that
 /// child's with probability 1/l.
 fn passed_at_random(coming: &[f64], fanout: u32) -> Vec<f64> {
     let mut passed = vec![0.0; coming.len()];
     let own = 1.0 / f64::from(fanout);
-    // The distribution of a child's items among 0, 1, 2, … that are passed on.
+    // The distribution of a child's items among those passed on.
     let mut of_child = vec![1.0];
     passed[0] += coming[0];
     for probability in &coming[1..] {
@@ -167,14 +169,13 @@ fn passed_at_random(coming: &[f64], fanout: u32) -> Vec<f64> {
     passed
 }
 
-/// What a cell passes on to one of its children (from 0) if it keeps an item of the child with the
-/// most.
+/// What a cell passes on to one of its children (from 0) if it keeps an item of the fullest child.
 ///
 /// Of x items, a are the child's with probability x!/l^x · 1/a! · [z^(x−a)] Π over the others of Σ
-/// z^b/b!. If one of these a is kept, the others have at most a; where some have as many, the tie
-/// rule decides. The rest is kept from another child. The difference of the two probabilities is
-/// safe: what is passed on, a, also comes about if a + 1 are the child's and one of them is kept,
-/// which has at least a 2lx-th of the probability that a are.
+/// z^b/b!. If one of these a is kept, the others have at most a; the tie rule decides among those
+/// that have a too. Otherwise, an item of another child is kept. The difference of the two
+/// probabilities keeps its digits: the same a is also passed on if a + 1 are the child's and one of
+/// them is kept, which has at least a 2lx-th of the probability that a are.
 fn passed_greedily(coming: &[f64], fanout: u32, child: u32, ties: Ties) -> Vec<f64> {
     let most = coming.len() - 1;
     let others = fanout - 1;
@@ -187,9 +188,9 @@ fn passed_greedily(coming: &[f64], fanout: u32, child: u32, ties: Ties) -> Vec<f
     for own in 0..=most {
         let (fewer, as_many) = (&inverse_factorial[..own], &inverse_factorial[..=own]);
         let kept = match ties {
-            // Those to the left have fewer.
+            // Children to the left have fewer.
             Ties::Left => product(&power(fewer, child, most), &power(as_many, others - child, most), most),
-            // With t others that have as many, one in t + 1 is this one's.
+            // With t others that have as many, one in t + 1 is kept from this child.
             Ties::Random => {
                 let mut sum = vec![0.0; most + 1];
                 let mut choices = 1.0;

@@ -1,20 +1,19 @@
 //! Second Chance: an insertion may move one item down by a level.
 //!
 //! An item x that finds its cell of level i in use tries its cell of level i + 1. If that is in use
-//! too, the item y in the cell of level i is moved to *its* cell of level i + 1, if that is free,
-//! and x takes its place. Else x goes on: its cell of level i + 1 is in use, and it tries level i +
-//! 2. From the last level it goes to the stash.
+//! too, consider the item y in the cell of level i. If *its* cell of level i + 1 is free, y moves
+//! there, and x takes its place. Otherwise x goes on: its cell of level i + 1 is in use, and it
+//! tries level i + 2. From the last level it goes to the stash.
 //!
 //! # The equations
-//! The paper cites them only; this is our derivation. Nothing is ever deleted, so a cell in use
-//! stays in use. An item of level i is *stuck* once its cell of level i + 1 was found in use, and
-//! *fresh* before. Of a fresh item's cell in level i + 1 nothing is known: no one has looked, so it
-//! is a uniform one, independent of what happened. An item that is placed in a free cell is fresh
-//! there, whether it is the new one or one moved down, since no one looked further. The new item
-//! that takes another's place is stuck, since its next cell was tried before. So let `e_i`, `f_i`
-//! and `s_i` be the fractions of level i's cells that are empty, fresh and stuck, `o_i` = `f_i` +
-//! `s_i`, and `a_i` the probability that x comes to look at level i having failed above. Then `a_1`
-//! = 1 and
+//! The paper only cites the equations; this derivation is ours. Nothing is ever deleted, so a cell
+//! in use stays in use. An item of level i is *stuck* once its cell of level i + 1 was found in
+//! use, and *fresh* before. A fresh item's cell in level i + 1 has never been looked at, so that it
+//! is uniform and independent of the past. An item placed in a free cell is fresh there, whether
+//! new or moved down, since its next cell was not looked at. A new item that takes another's place
+//! is stuck, since its next cell was. Let `e_i`, `f_i` and `s_i` be the fractions of level i's
+//! cells that are empty, fresh and stuck, `o_i` = `f_i` + `s_i`, and `a_i` the probability that x
+//! looks at level i after failing above. Then `a_1` = 1 and
 //!
 //! ```text
 //!   x finds its cell of level i in use, and that of level i + 1 empty:   a_i o_i e_{i+1}
@@ -24,11 +23,11 @@
 //! ```
 //!
 //! The last two make x go on, with its cell of level i + 1 in use: this is `a_{i+1}` `o_{i+1}`, so
-//! that `a_{i+1}` = `a_i` (`s_i` + `f_i` `o_{i+1}`). For each insertion the cells of level i that
-//! are filled are `a_1` `e_1` in the first and `a_{i−1}` (`o_{i−1}` + `f_{i−1}` `o_i`) `e_i` in the
-//! others; those that turn from fresh to stuck, moved or not, are `a_i` `f_i` `o_{i+1}`; and `a_d`
-//! `o_d` go to the stash. All terms are positive, and in the limit of many cells the fractions
-//! follow the differential equations that these make.
+//! that `a_{i+1}` = `a_i` (`s_i` + `f_i` `o_{i+1}`). Per insertion, `a_1` `e_1` cells of the first
+//! level are filled, and `a_{i−1}` (`o_{i−1}` + `f_{i−1}` `o_i`) `e_i` of level i. `a_i` `f_i`
+//! `o_{i+1}` turn from fresh to stuck, moved or not, and `a_d` `o_d` items go to the stash. All
+//! terms are positive, and in the limit of many cells the fractions follow the resulting
+//! differential equations.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -40,8 +39,7 @@ use crate::plan::float::expm1;
 
 use super::check_table;
 
-/// The most items that may come to a level of a [`second_chance`] table for each of its cells, if
-/// none were moved.
+/// The most items per cell that may reach a level of a [`second_chance`] table, if none were moved.
 pub const MAX_PER_CELL: f64 = 64.0;
 
 /// A table that was filled with a second chance.
@@ -56,28 +54,28 @@ pub struct SecondChance {
     pub expected_moves: f64,
 }
 
-/// A table of `levels` after `items` insertions with a second chance, and no deletions.
+/// Computes a table of `levels` after `items` insertions with a second chance, and no deletions.
 ///
 /// Section II of the paper has the scheme, and cites equations for it from Kirsch, Mitzenmacher,
-/// "The Power of One Move: Hashing Schemes for Hardware", 2008. We have not seen those; ours are
+/// "The Power of One Move: Hashing Schemes for Hardware", 2008, which we have not seen. Ours are
 /// derived in this module's source.
 ///
 /// # What is exact
 /// The limit for many cells in each level, to a relative error below 1e-9 in every number above
-/// 1e-45 of the items. With three levels, each half as large as the one before, and as many items
-/// as the first has cells, simulation finds a stash of .616 (.004) for .603 with 512 items, and of
-/// 4.833 (.023) for 4.825 with 4096.
+/// 1e-45 of the items. For three levels, each half as large as the one before, and as many items as
+/// the first has cells, simulation finds a stash of 0.616 (0.004) against 0.603 with 512 items, and
+/// 4.833 (0.023) against 4.825 with 4096.
 ///
 /// # Errors
 /// If there are no levels or more than [`MAX_LEVELS`](super::MAX_LEVELS), or a level has no cells;
-/// if cells or items are more than 2^46; if more than [`MAX_PER_CELL`] items would come to a level
-/// for each of its cells.
+/// if cells or items are more than 2^46; or if more than [`MAX_PER_CELL`] items per cell would
+/// reach a level.
 ///
 /// # Example
 /// ```
 /// use oneread::plan::moves;
 ///
-/// // Half the cells in each next level; as many items as the first has cells.
+/// // Each next level has half the cells; as many items as the first has cells.
 /// let levels: Vec<u64> = (0..4).map(|level| 16384 >> level).collect();
 /// let planned = moves::second_chance(&levels, 16384)?;
 /// assert!(planned.expected_stash < 0.2 && planned.expected_moves > 1000.0);
@@ -85,7 +83,7 @@ pub struct SecondChance {
 /// ```
 pub fn second_chance(levels: &[u64], items: u64) -> Result<SecondChance, OutOfRange> {
     check_table(levels, items)?;
-    // Without moves, a level of m cells that c items come to passes on c − m (1 − e^(−c/m)).
+    // Without moves, a level of m cells that c items reach passes on c − m (1 − e^(−c/m)).
     let (mut coming, mut largest) = (items as f64, 0.0f64);
     for &cells in levels {
         let cells = cells as f64;
@@ -94,7 +92,7 @@ pub fn second_chance(levels: &[u64], items: u64) -> Result<SecondChance, OutOfRa
         largest = largest.max(cells);
     }
 
-    // Fractions of each level: empty, fresh, stuck. Then the stash and the moves, a cell of the
+    // Fractions of each level: empty, fresh, stuck. Then the stash and the moves, per cell of the
     // largest level.
     let depth = levels.len();
     let mut state = vec![0.0; 3 * depth + 2];
@@ -105,7 +103,7 @@ pub fn second_chance(levels: &[u64], items: u64) -> Result<SecondChance, OutOfRa
         rates[3 * depth + 1] = 0.0;
         for (i, &cells) in levels.iter().enumerate() {
             let [_, fresh, stuck] = [0, 1, 2].map(|class| state[3 * i + class]);
-            // Below the last level nothing is free, and nothing tried.
+            // Below the last level, no cell is free or tried.
             let last = i + 1 == depth;
             let next = &state[3 * (i + 1)..];
             let (next_empty, next_used) = if last { (0.0, 1.0) } else { (next[0], next[1] + next[2]) };

@@ -1,34 +1,35 @@
 //! A plain multilevel table under churn.
 //!
-//! A random one of n items is deleted and another one inserted in its place, again and again. Level
-//! i has `m_i` cells, the fraction `x_i` of them in use when an insertion looks, that is with n − 1
-//! items there. An item is deleted once in n steps; in so many steps `a_i` insertions arrive at
-//! level i, of which `x_i` are passed on. In the limit of many cells
+//! A random one of n items is deleted and another inserted in its place, again and again. Level i
+//! has `m_i` cells, of which the fraction `x_i` is in use when an insertion looks, with n − 1 items
+//! in the table. An item is deleted once in n steps; in n steps `a_i` insertions reach level i, of
+//! which `x_i` are passed on. In the limit of many cells
 //!
 //! ```text
 //!   a_1 = n − 1,   a_i (1 − x_i) = m_i x_i,   a_{i+1} = a_i x_i,   the stash holds a_{d+1},
 //! ```
 //!
-//! all of it times n/(n − 1) with the new item in place.
+//! all times n/(n − 1) with the new item in place.
 //!
-//! The lowest levels have few cells, though, and what reaches them comes in bursts, while the
-//! levels above are fuller than usual: they pass on more than the limit. The first correction
-//! follows from the covariances of the x's in the expansion by the size of the system (van Kampen).
-//! Let `C_kl` be the covariance of `x_k` and `x_l` over `x_k`·`x_l`, and `N_l` = `m_l`·`x_l`. Small
-//! relative deviations `δ_l` from the limit obey
+//! The lowest levels have few cells, though, and items reach them in bursts, when the levels above
+//! are unusually full: they pass on more than the limit. The first correction follows from the
+//! covariances of the x's in the expansion by the size of the system (van Kampen). Let `C_kl` be
+//! the covariance of `x_k` and `x_l` over `x_k`·`x_l`, and `N_l` = `m_l`·`x_l`. Small relative
+//! deviations `δ_l` from the limit obey
 //!
 //! ```text
 //!   dδ_l/dt = −(a_l/m_l + 1)·δ_l + Σ over k < l of δ_k + noise,
 //!   covariance of the noises of δ_k and δ_l: 2·([k = l]/N_l − 1/n).
 //! ```
 //!
-//! The noise is that of one arrival and one deletion a step, each at a random level, and its −1/n
-//! says that the items are n always. In equilibrium (`a_k`/`m_k` + `a_l`/`m_l` + 2)·`C_kl` = Σ over
-//! j < k of `C_jl` + Σ over j < l of `C_kj` + the noise's covariance. The second-order terms of the
-//! equations then shift the mean of `x_l` by a relative `μ_l`,
+//! The noise is that of one arrival and one deletion per step, each at a random level; its −1/n
+//! expresses that there are always n items. In equilibrium (`a_k`/`m_k` + `a_l`/`m_l` + 2)·`C_kl` =
+//! Σ over j < k of `C_jl` + Σ over j < l of `C_kj` + the noise's covariance. The second-order terms
+//! of the equations then shift the mean of `x_l` by a relative `μ_l`,
 //!
 //! ```text
-//!   (a_l/m_l + 1)·μ_l = Σ over k < l of μ_k + Σ over j < k < l of C_jk − (a_l/m_l)·Σ over k < l of C_kl,
+//!   (a_l/m_l + 1)·μ_l
+//!       = Σ over k < l of μ_k + Σ over j < k < l of C_jk − (a_l/m_l)·Σ over k < l of C_kl,
 //! ```
 //!
 //! and the stash by a relative Σ `μ_k` + Σ over j < k of `C_jk`.
@@ -40,10 +41,10 @@ use crate::plan::OutOfRange;
 
 use super::check_table;
 
-/// A correction that is larger, relative to the stash, is none.
+/// A correction that is larger, relative to the stash, is not applied.
 const LARGEST_EXCESS: f64 = 0.5;
 
-/// A plain multilevel table, long after it was filled, under deletions and insertions in turns.
+/// A plain multilevel table in the long run, under alternating deletions and insertions.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SteadyState {
@@ -51,26 +52,27 @@ pub struct SteadyState {
     pub expected: Vec<f64>,
     /// The expected items in the stash.
     pub expected_stash: f64,
-    /// The same in the limit of many cells in each level.
+    /// The expected items in the stash, in the limit of many cells in each level.
     pub limit_of_stash: f64,
 }
 
-/// A plain table of `levels` in which a random one of `items` is deleted (from the stash too) and a
-/// new one inserted, again and again.
+/// Computes a plain table of `levels` from which a random one of `items` is deleted (even from the
+/// stash) and a new one inserted, again and again.
 ///
 /// Section II of the paper has the table; the equations are ours.
 ///
 /// # What is exact
-/// This is the limit for many cells and its first correction, of order 1/m for levels of m cells;
-/// 1/m² is left out. By simulation, with eight cells in the last level and halves all the way down:
+/// This is the limit for many cells with its first correction, of order 1/m for levels of m cells;
+/// 1/m² is left out. Simulations, with eight cells in the last level and twice as many in each
+/// level above it, find:
 ///
 /// | items, levels | limit | with correction | simulated |
 /// | --- | --- | --- | --- |
-/// | 1024, 8 | 4 | 3.943 | 3.931 (.012) |
-/// | 8192, 11 | 4 | 4.247 | 4.24 (.03) |
+/// | 1024, 8 | 4 | 3.943 | 3.931 (0.012) |
+/// | 8192, 11 | 4 | 4.247 | 4.24 (0.03) |
 ///
-/// Where the correction is more than a half of the stash, or cannot be computed, it is not applied:
-/// such a table has a handful of items.
+/// A correction above half of the stash, or one that cannot be computed, is not applied: such a
+/// table has a handful of items.
 ///
 /// # Errors
 /// If there are no levels or more than [`MAX_LEVELS`](super::MAX_LEVELS), or a level has no cells;
@@ -80,7 +82,8 @@ pub struct SteadyState {
 /// ```
 /// use oneread::plan::moves;
 ///
-/// // As many cells in the first level as items, and half of that in each next one: each is half full.
+/// // As many cells in the first level as items, and half as many in each next one: each is half
+/// // full.
 /// let levels: Vec<u64> = (0..11).map(|level| 8192 >> level).collect();
 /// let state = moves::steady_state(&levels, 8192)?;
 /// assert_eq!(state.limit_of_stash, 4.0);

@@ -1,18 +1,17 @@
-//! From level to level: how to compute each, and how to know that nothing that counts was left out.
+//! From level to level: how to compute each, and how to bound what is left out.
 //!
-//! What the windows leave out at their high ends is a probability δ, and no conditional probability
-//! exceeds 1: the crisis probability is too low by δ at most. A first run cuts at 1e-40; if that is
-//! not 1e-30 of the result, a second one cuts where it is.
+//! What the windows leave out at their high ends is a probability δ. No conditional probability
+//! exceeds 1, so that the crisis probability is too low by at most δ. A first run cuts at 1e-40. If
+//! that is more than 1e-30 of the result, a second run cuts lower.
 //!
-//! # Every so many-th number
-//! Where a window is too wide for all of its numbers, the [rows](super::rows) of every so many-th
-//! are added up, each for its neighbours, and of their sum every so many-th number is kept. A sum
-//! by equal steps over a bell is off by e^(−2π²·p²) with p points to its standard deviation. For
-//! one slot this is a theorem: the number of items passed on is then a sum of independent 0/1
-//! variables (its generating function has real roots only), with a characteristic function below
-//! e^(−σ²(1 − cos t)), and the error of the sum is that function at t = 2π/stride and its
-//! multiples. With p = 2.5 there is no error beside rounding. For several slots tests compare it
-//! with the exact sum.
+//! # Strides
+//! In a wide window, only every t-th number's [row](super::rows) is added up, and stands for its
+//! neighbours. Of the sum, too, only every t-th number is kept. A sum by equal steps over a bell is
+//! off by e^(−2π²·p²) with p points per standard deviation. For one slot this is a theorem. The
+//! number of items passed on is then a sum of independent 0/1 variables (its generating function
+//! has only real roots), with a characteristic function below e^(−σ²(1 − cos t)). The error of the
+//! sum is that function at t = 2π/stride and its multiples. At p = 2.5 only rounding is left. For
+//! several slots, tests compare with the exact sum.
 
 use alloc::vec::Vec;
 
@@ -33,39 +32,39 @@ use super::rare;
 /// How much work a level may take.
 #[derive(Clone, Copy)]
 pub(super) struct Effort<'a> {
-    /// The most cells of the recursion, of about a nanosecond each.
+    /// The most cells of the recursion.
     most_cells: f64,
-    /// The most terms of the series, which in wide numbers take ten nanoseconds each.
+    /// The most terms of the series, which take about ten times as long in wide numbers.
     most_terms: f64,
     /// The steps that all levels together may take.
     pub(super) work: &'a StepBudget,
 }
 
 impl<'a> Effort<'a> {
-    /// A second for a level.
+    /// About a second per level.
     pub(super) const fn usual(work: &'a StepBudget) -> Self {
         Self { most_cells: 1e9, most_terms: 2e8, work }
     }
 
-    /// Tables of a few thousand items are done like those of a billion.
+    /// Lets a test compute tables of a few thousand items like those of a billion.
     #[cfg(test)]
     pub(super) const fn little(work: &'a StepBudget) -> Self {
         Self { most_cells: 2e4, most_terms: 2e8, work }
     }
 }
 
-/// How a level was computed, from the most exact on.
+/// How a level was computed, from most to least exact.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Way {
     /// By a recursion of positive terms.
     Exact,
-    /// By integrals, of every so many-th number.
+    /// By integrals, at the multiples of a stride.
     Integrals,
     /// By mean and variance.
     Normal,
 }
 
-/// What a table does with its items.
+/// What happens to a table's items.
 pub(super) struct Chain {
     pub(super) passed_on: Vec<PassedOn>,
     pub(super) ln_crisis: f64,
@@ -78,42 +77,39 @@ const DROPPED: f64 = 1e-30;
 /// What the windows of the first run leave out at their high ends.
 const FIRST_CUT: f64 = 1e-40;
 
-/// The least that a cut can be while a float holds what is above it.
+/// The least cut for which a float holds what remains.
 pub(super) const LAST_CUT: f64 = 1e-280;
 
-/// The error of contour integrals and of sums over every so many-th number, in tests ten times
-/// less.
+/// The error of contour integrals and of sums by steps; in tests it is ten times smaller.
 const ROUNDING: f64 = 1e-8;
 
-/// Numbers that stand for a bell, to a standard deviation. A sum over a bell by such steps is off
-/// by e^(−2π²·2.5²) = 1e-53.
+/// Points per standard deviation of a bell. A sum by such steps is off by e^(−2π²·2.5²) = 1e-53.
 const POINTS_A_DEVIATION: f64 = 2.5;
 
-/// Standard deviations from the mean down to 0, from which on a distribution is a bell that ends
-/// before it: e^(−12²/2) = 1e-31.
+/// A distribution whose mean is this many standard deviations above 0 is a bell that ends before 0:
+/// e^(−12²/2) = 1e-31.
 const BELL_DEVIATIONS: f64 = 12.0;
 
-/// More rows than this are not computed: only the levels that are nearly full of a very large table
-/// need as many.
+/// The most rows. Only nearly full levels of a very large table need as many.
 const MAX_ROWS: usize = 300;
 
-/// Rows of several slots that take more steps than this in all are not computed: about a second.
+/// The most steps for the rows of several slots: about a second.
 const MAX_WORK: f64 = 3e8;
 
-/// Fewer buckets than these of several slots are no bell.
+/// With fewer buckets of several slots, a distribution is not a bell.
 const MIN_BUCKETS: u64 = 32;
 
-/// More numbers than this are not kept of a large distribution.
+/// The most numbers kept of a large distribution.
 const MAX_NUMBERS: f64 = 3000.0;
 
-/// Below this the logarithm is computed by itself.
+/// Below this, the logarithm is computed separately.
 const NEARLY_UNDERFLOWS: f64 = 1e-200;
 
 pub(super) fn run(layout: &MultilevelLayout, items: u64, effort: Effort<'_>) -> Chain {
     let mut cut = Cut::new(FIRST_CUT);
     let (mut passed_on, mut way) = marginals(layout, items, cut, effort);
     if dropped(&passed_on) > DROPPED * crisis_of(&passed_on) {
-        // A thousandth of what may be dropped, for the steps that drop it.
+        // A thousandth of the allowed loss, since each step drops some.
         cut = Cut::new((1e-3 * DROPPED * crisis_of(&passed_on)).max(LAST_CUT));
         (passed_on, way) = marginals(layout, items, cut, effort);
     }
@@ -129,7 +125,7 @@ pub(super) fn run(layout: &MultilevelLayout, items: u64, effort: Effort<'_>) -> 
     let accuracy = match way {
         _ if estimated => Accuracy::Estimated,
         Way::Exact => Accuracy::Exact { dropped: dropped(&passed_on) },
-        // A contour's error grows with the items, and shrinks with the deviations that they have.
+        // A contour's error grows with the items, and shrinks with their standard deviation.
         Way::Integrals => Accuracy::Close { relative_error: ROUNDING + 1e-14 * sqrt(items as f64) },
         Way::Normal => Accuracy::Overloaded,
     };
@@ -202,7 +198,7 @@ pub(super) enum Method {
     Recursion,
     Buckets,
     Series,
-    /// The rows of the numbers given, or of every so many-th of them.
+    /// The rows of the numbers given, or of every `times`-th of them.
     Integrals {
         times: u64,
     },
@@ -211,7 +207,7 @@ pub(super) enum Method {
 pub(super) fn method(level: Level, input: &PassedOn, cut: Cut, effort: Effort<'_>) -> Method {
     let (_, variance) = level.moments(input.mean());
     let cells = (1.0 + cut.deviations() * sqrt(variance)) * input.weights.len() as f64;
-    // What is too small for integrals is small enough for the others, whatever the effort.
+    // What is too small for integrals is cheap for the others, whatever the effort.
     let few = input.last() < rows::MIN_ITEMS;
     if level.slots == 1 && input.stride == 1 && (few || cells <= effort.most_cells) {
         Method::Recursion
@@ -226,7 +222,7 @@ pub(super) fn method(level: Level, input: &PassedOn, cut: Cut, effort: Effort<'_
     }
 }
 
-/// The rows of all numbers given, each with its weight.
+/// Adds the rows of all numbers given, each with its weight.
 fn mixture(input: &PassedOn, rows: &[Row<f64>], cut: Cut) -> PassedOn {
     let mut out = PassedOn::zeros(0, 0, 1);
     for (balls, weight) in input.iter() {
@@ -237,7 +233,8 @@ fn mixture(input: &PassedOn, rows: &[Row<f64>], cut: Cut) -> PassedOn {
     out.trimmed()
 }
 
-/// The same for the numbers of a lattice, by integrals; if all rows come out right.
+/// Like [`mixture`], but for the numbers of a lattice, by integrals. Fails if a row does not come
+/// out right.
 fn by_integrals(
     level: Level,
     lattice: &PassedOn,
@@ -249,14 +246,13 @@ fn by_integrals(
     let mut out = PassedOn::zeros(0, 0, stride);
     let of_few = rows::of_few::<f64>(level, lattice.first(), rows::MIN_ITEMS - 1, Wanted::all(cut, work));
     for (balls, weight) in lattice.iter() {
-        // Beyond its edge a row falls at least geometrically, by so much that the rest is less than
-        // the cut.
+        // Beyond its edge, a row falls at least geometrically: the rest is below the cut.
         out.dropped += top * cut.high;
         if let Some(Row { first, weights }) = of_few.get(balls as usize) {
             out.add_row(*first, weights, weight, balls);
             continue;
         }
-        // A row that counts little may be cut more.
+        // A row with a small weight may be cut more.
         let wanted = Wanted { stride, ..Wanted::all(cut.relative_to(weight / top), work) };
         let row = rows::ln_row(level, balls, wanted);
         if !work.take(row.ln_weights.len() as f64) {
@@ -267,13 +263,13 @@ fn by_integrals(
     Some(out.trimmed())
 }
 
-/// Whether a distribution has fallen to nothing where it begins, and is not cut there by 0 or by a
+/// Reports whether a distribution is negligible at its start, and not cut there by 0 or a
 /// condition.
 fn is_bell(input: &PassedOn) -> bool {
     input.mean() - BELL_DEVIATIONS * sqrt(input.variance()) >= input.first() as f64
 }
 
-/// Whether a level passes on a number with a bell for a distribution, all of it above some number.
+/// Reports whether a level passes on a number distributed as a bell, all of it above `needed`.
 pub(super) fn passes_on_a_bell_above(level: Level, input: &PassedOn, needed: u64) -> bool {
     let (given, given_deviation) = (input.mean(), sqrt(input.variance()));
     let (mean, variance) = level.moments(given);
@@ -282,7 +278,7 @@ pub(super) fn passes_on_a_bell_above(level: Level, input: &PassedOn, needed: u64
     mean - BELL_DEVIATIONS * deviation > needed as f64
 }
 
-/// Of how many numbers of the input one may stand for all.
+/// How many numbers of the input one number can stand for.
 fn times(level: Level, input: &PassedOn) -> u64 {
     if !is_bell(input) {
         return 1;
@@ -291,7 +287,7 @@ fn times(level: Level, input: &PassedOn) -> u64 {
     ((deviation_beside(level, input.mean(), deviation) / POINTS_A_DEVIATION) as u64 / input.stride).max(1)
 }
 
-/// Of what a level passes on, every so many-th number that the next one needs.
+/// The stride of the numbers passed on that the next level needs.
 fn output_stride(level: Level, next: Option<Level>, input: &PassedOn) -> u64 {
     let (given, given_deviation) = (input.mean(), sqrt(input.variance()));
     let (mean, variance) = level.moments(given);
@@ -301,13 +297,12 @@ fn output_stride(level: Level, next: Option<Level>, input: &PassedOn) -> u64 {
         return 1;
     }
     let needed = next.map_or(deviation, |next| deviation_beside(next, mean, deviation));
-    // Each row is a bell by itself. More numbers than can be rows are of no use.
+    // Each row is a bell by itself. A finer stride than the number of rows is useless.
     let fewest = 2.0 * BELL_DEVIATIONS * deviation / MAX_NUMBERS;
     (needed.min(sqrt(variance)) / POINTS_A_DEVIATION).max(fewest).max(1.0) as u64
 }
 
-/// The standard deviation of the number given to a level, among those that it passes the same
-/// number on of.
+/// The standard deviation of the number given to a level, conditional on the number it passes on.
 fn deviation_beside(level: Level, mean: f64, deviation: f64) -> f64 {
     let (_, variance) = level.moments(mean);
     let slope = slope(level, mean, deviation);
@@ -317,7 +312,7 @@ fn deviation_beside(level: Level, mean: f64, deviation: f64) -> f64 {
     1.0 / sqrt(1.0 / (deviation * deviation) + slope * slope / variance)
 }
 
-/// By how much more a level passes on if it is given one more.
+/// How much more a level passes on per additional item given.
 fn slope(level: Level, mean: f64, deviation: f64) -> f64 {
     let step = deviation.max(1.0);
     let [(less, _), (more, _)] = [-step, step].map(|step| level.moments((mean + step).max(0.0)));
@@ -332,7 +327,7 @@ mod tests {
         MultilevelLayout::new(levels).and_then(|layout| layout.with_slots(slots)).expect("a small table")
     }
 
-    /// Integrals at every so many-th number agree with the recursion over all of them.
+    /// Integrals at a stride agree with the recursion over all numbers.
     #[test]
     fn little_effort_gives_the_same_numbers() {
         for (items, levels) in [

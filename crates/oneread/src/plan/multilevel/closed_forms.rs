@@ -1,4 +1,4 @@
-//! Equation (1): expected loads as if every level were given exactly the expected number of items.
+//! Equation (1): expected loads as if every level received exactly the expected number of items.
 
 use alloc::vec::Vec;
 
@@ -10,11 +10,11 @@ use crate::plan::float::{exp, expm1, ln, ln_1p};
 use super::level::Level;
 
 /// The expected load of each level by equation (1) of the paper: m·(1 − (1 − 1/m)^a), where a is
-/// what reaches the level.
+/// the number that reaches the level.
 ///
-/// Exact for level 0 and close while many items are left; not meant for levels that a few reach,
-/// where a is no whole number and the load may come out below 0. For several slots, m times the
-/// expected smaller of s and a binomial variable.
+/// Exact for level 0, and close while many items are left. Not meant for levels that few reach,
+/// where a is not whole and the load may be negative. For several slots, m times the expected
+/// smaller of s and a binomial variable.
 ///
 /// # Example
 /// ```
@@ -72,7 +72,7 @@ fn by_level(layout: &MultilevelLayout, items: u64, load: impl Fn(Level, f64) -> 
         .collect()
 }
 
-/// The logarithm of the expected number of items that a level passes on of so many: exact.
+/// The logarithm of the exact expected number of items that a level passes on out of `items`.
 pub(super) fn ln_passed_on(level: Level, items: u64) -> f64 {
     let (given, buckets) = (items as f64, level.buckets as f64);
     if items <= u64::from(level.slots) {
@@ -88,7 +88,7 @@ pub(super) fn ln_passed_on(level: Level, items: u64) -> f64 {
     )
 }
 
-/// Items less those beyond the slots of their bucket.
+/// The items without those beyond the slots of their bucket.
 fn placed(level: Level, items: f64, ln_point: impl Fn(u32) -> f64, ratio: impl Fn(f64) -> f64) -> f64 {
     if items <= f64::from(level.slots) || level.buckets == 1 {
         return items.min(f64::from(level.slots));
@@ -101,9 +101,9 @@ fn placed(level: Level, items: f64, ln_point: impl Fn(u32) -> f64, ratio: impl F
 
 /// ln of m·Σ over j > s of (j − s)·Pr(a bucket is chosen j times).
 ///
-/// The distribution is given by the logarithm of a probability and the ratio of neighbours.
+/// The logarithm of a probability and the ratio of neighbours give the distribution.
 fn ln_beyond(level: Level, ln_point: impl Fn(u32) -> f64, ratio: impl Fn(f64) -> f64) -> f64 {
-    // In units of the first term, which may be too small for a float.
+    // In units of the first term, which may underflow a float.
     let (mut excess, mut term, mut sum) = (1.0, 1.0, 0.0);
     loop {
         sum += excess * term;

@@ -1,4 +1,4 @@
-//! A level, about how many items it passes on, and what a distribution leaves out.
+//! A level, approximately how many items it passes on, and what a distribution leaves out.
 
 use crate::layout::MultilevelLayout;
 use crate::plan::float::{exp, ln, sqrt};
@@ -16,9 +16,9 @@ impl Level {
         layout.levels().iter().map(|&buckets| Self { buckets, slots: layout.slots() })
     }
 
-    /// Whether some bucket with room is less likely than e^−700, the smallest float; or for several
-    /// slots, where rows take longer, e^−80 = 1e-35. By Chernoff's bound on the load of a bucket,
-    /// Pr(load ≤ k) ≤ e^−λ·(eλ/k)^k for k ≤ λ.
+    /// Reports whether a bucket with room is less likely than e^−700, the smallest float. For
+    /// several slots, where rows take longer, the limit is e^−80 = 1e-35. By Chernoff's bound on
+    /// the load of a bucket, Pr(load ≤ k) ≤ e^−λ·(eλ/k)^k for k ≤ λ.
     pub(crate) fn is_surely_full(self, balls: u64) -> bool {
         let ln_impossible = if self.slots == 1 { -700.0 } else { -80.0 };
         let load = balls as f64 / self.buckets as f64;
@@ -27,13 +27,13 @@ impl Level {
         load > least && ln_room + ln(self.buckets as f64) < ln_impossible
     }
 
-    /// About the mean and the variance of what a level passes on of so many items.
+    /// The approximate mean and variance of what a level passes on out of `balls` items.
     ///
-    /// A bucket's items N are about a Poisson variable, and it passes on B = max(N − s, 0). Given
-    /// the sum of all N, the variance of the sum of all B is less than if they were independent, by
-    /// Cov(N, B)²/Var(N) for each.
+    /// A bucket's items N are approximately Poisson, and it passes on B = max(N − s, 0). Given the
+    /// sum of all N, the variance of the sum of all B is lower than for independent buckets, by
+    /// Cov(N, B)²/Var(N) per bucket.
     pub(crate) fn moments(self, balls: f64) -> (f64, f64) {
-        // Also of what is no number, which sums that underflowed may give.
+        // False for NaN too, which sums that underflowed may give.
         let is_more = balls > f64::from(self.slots);
         if !is_more {
             return (0.0, 0.0);
@@ -43,7 +43,7 @@ impl Level {
             return (balls - buckets * f64::from(self.slots), 0.0);
         }
         let (load, slots) = (balls / buckets, f64::from(self.slots));
-        // E[B], E[B²] and E[N·B], from s + 1 items on; the terms fall at last faster than a
+        // E[B], E[B²] and E[N·B], from s + 1 items on; the terms finally fall faster than a
         // geometric series.
         let (mut first, mut second, mut product) = (0.0, 0.0, 0.0);
         let mut point = exp(-load + (1..=self.slots + 1).map(|i| ln(load / f64::from(i))).sum::<f64>());
@@ -65,7 +65,7 @@ impl Level {
     }
 }
 
-/// What a window leaves out, relative to the largest probability in it.
+/// The part that a window leaves out, relative to its largest probability.
 #[derive(Clone, Copy)]
 pub(crate) struct Cut {
     pub(crate) low: f64,
@@ -76,16 +76,15 @@ pub(crate) struct Cut {
 
 impl Cut {
     /// The low end may be cut generously: fewer items passed on mean fewer at all levels below, so
-    /// that all numbers reported fall by at most the share that is cut. The high end is where
-    /// crises come from.
+    /// that all results fall by at most the share that is cut. Crises come from the high end.
     pub(crate) fn new(high: f64) -> Self {
         const LOW: f64 = 1e-40;
         Self::both(LOW, high)
     }
 
-    /// The cut of something that has a share in a whole, for the whole to be cut as here.
+    /// The cut for a part with a share in a whole, such that the whole is cut as here.
     pub(crate) fn relative_to(self, share: f64) -> Self {
-        /// However little it counts, something of it is kept.
+        /// Something of each part is kept, however small its share.
         const MOST: f64 = 1e-3;
         Self::both((self.low / share).min(MOST), (self.high / share).min(MOST))
     }
@@ -94,7 +93,7 @@ impl Cut {
         Self { low, high, ln_low: ln(low), ln_high: ln(high) }
     }
 
-    /// How many standard deviations a bell is wide where it falls below the self.
+    /// The standard deviations at which a bell falls below the cut.
     pub(crate) fn deviations(self) -> f64 {
         sqrt(-2.0 * self.ln_low) + sqrt(-2.0 * self.ln_high)
     }

@@ -1,31 +1,31 @@
-//! The odds of a multilevel hash table: how many items each level holds, and a crisis, where an
-//! item finds no room.
+//! The odds of a multilevel hash table: the items of each level, and a crisis, when an item finds
+//! no room.
 //!
 //! Letters in the formulas: n items, d levels, level i (from 0) of m buckets with s slots; `S_i`
 //! are the items that reach level i, so that `S_0` = n and `S_d` find no room.
 //!
 //! # How
-//! What level i passes on depends on what it was given alone, so that the distributions of `S_1`,
-//! `S_2`, … follow one from the other: `chain` goes from level to level. What is passed on of one
-//! number of items is a row; the rows of all numbers that level i may be given are added up, each
-//! with its probability. Rows come from whichever is fastest:
+//! What level i passes on depends only on what reaches it, so that the distributions of `S_1`,
+//! `S_2`, … follow from one another: `chain` goes from level to level. A row is the distribution of
+//! what is passed on out of one number of items. The rows of all numbers that may reach level i are
+//! added up, each with its probability. The fastest method computes a row:
 //!
 //! | | when | why it is exact |
 //! | --- | --- | --- |
 //! | `exact::recursion` | one slot; started by an integral where there are many items | positive terms |
-//! | `exact::series` | several slots, no more items than buckets, up to some thousand | positive terms |
+//! | `exact::series` | several slots, no more items than buckets, up to several thousand | positive terms |
 //! | `exact::buckets` | several slots, few buckets | positive terms |
-//! | `fast::few` | many items, few of them passed on or few slots free | one integral for a row, nothing cancels |
+//! | `fast::few` | many items, few of them passed on or few slots free | one integral per row, nothing cancels |
 //! | `fast::contour` | many items otherwise | integrals through saddle points, nothing cancels |
 //!
-//! A crisis that no float holds is computed by `rare`. Searches ask for the odds alone, by
-//! `fast::backward`.
+//! `rare` computes a crisis probability that underflows a float. Searches need only the odds, which
+//! `fast::backward` computes.
 //!
-//! Rows of large distributions are computed at every so many-th number only, which loses nothing:
-//! they are smooth. So a hundred million items take less than a second.
+//! Rows of large distributions are computed at a stride, which loses nothing because they are
+//! smooth. So 100 million items take less than a second.
 //!
 //! # What is exact
-//! [`Accuracy`] says it of each plan. In short: relative errors are below 1e-10 up to ten million
+//! Each plan states its [`Accuracy`]. In short: relative errors are below 1e-10 up to ten million
 //! items with one slot, or some thousand with several; below 1e-8 beyond.
 //!
 //! # Source
@@ -55,36 +55,34 @@ pub(in crate::plan) use fast::{Close, Lost, ln_odds, ln_stirling};
 pub use closed_forms::{expected_approximate, expected_exponential};
 pub use passed_on::PassedOn;
 
-/// How far a plan may be off.
+/// The error bound of a plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Accuracy {
     /// All numbers are exact to rounding: a relative error below 1e-10.
     Exact {
-        /// The probability that the windows leave out at their high ends; below 1e-30 of the crisis
-        /// probability while that is above 1e-200. (At the low ends they leave out 1e-38 of every
-        /// number: fewer items passed on mean fewer later.)
+        /// The probability left out at the high ends of windows; below 1e-30 of the crisis
+        /// probability while that is above 1e-200. (At the low ends, 1e-38 of every number is left
+        /// out: fewer items passed on mean fewer later.)
         dropped: f64,
     },
-    /// Distributions were computed by contour integrals, of every so many-th number only.
+    /// Distributions were computed by contour integrals, at a stride.
     Close {
-        /// The relative error of expected numbers, and of the crisis probability. (Of what a level
-        /// passes on, numbers far below the usual ones, less likely than 1e-12, may be further off:
-        /// nothing else depends on them.)
+        /// The relative error of expected numbers, and of the crisis probability. (Unusually low
+        /// numbers that a level passes on, less likely than 1e-12, may be further off: nothing else
+        /// depends on them.)
         relative_error: f64,
     },
-    /// A level has so few buckets for its items, or so large ones, that what it passes on was taken
-    /// for normally distributed. Expected loads are right to some digits (in a hundred random plans
-    /// at most 1.5e-5 of the items were lost); a crisis is certain or nearly so, unless a larger
-    /// level follows.
+    /// A level has so few buckets for its items, or such large ones, that what it passes on was
+    /// assumed to be normal. Expected loads are right to some digits (in 100 random plans at most
+    /// 1.5e-5 of the items were lost). A crisis is nearly certain, unless a larger level follows.
     Overloaded,
-    /// The crisis probability is below 1e-200 and takes a hundred items or more in one bucket. Its
-    /// logarithm was estimated, by the likeliest way to a crisis alone; all other numbers are as
-    /// exact as can be.
+    /// The crisis probability is below 1e-200 and takes 100 items or more in one bucket. Its
+    /// logarithm was estimated from the likeliest way to a crisis; all other numbers are exact.
     Estimated,
 }
 
-/// What a multilevel table of a layout does with a number of items, inserted one after the other.
+/// What a multilevel table of a layout does with items inserted one after another.
 ///
 /// # Example
 /// ```
@@ -116,18 +114,18 @@ impl MultilevelPlan {
     /// The most steps of calculation that a plan may take: some seconds.
     const MAX_STEPS: f64 = 3e9;
 
-    /// Plans for so many items: exact where that takes no more than a second or two, else
-    /// approximate.
+    /// Plans for `items` items: exactly if that takes no more than a second or two, else
+    /// approximately.
     ///
     /// # Errors
-    /// If there are no items or more than [`MAX_ITEMS`](Self::MAX_ITEMS);
+    /// If there are no items or more than [`MAX_ITEMS`](Self::MAX_ITEMS).
     /// [`LayoutError::TooMuchWork`] if it would take more than 3·10^9 steps of calculation, some
-    /// seconds, as for many nearly full levels.
+    /// seconds, as many nearly full levels may.
     pub fn new(layout: &MultilevelLayout, items: u64) -> Result<Self, LayoutError> {
         Self::with_work(layout, items, &StepBudget::new("a plan of a table", Self::MAX_STEPS))
     }
 
-    /// The same within a number of steps.
+    /// Like [`new`](Self::new), but within a budget of steps.
     pub(in crate::plan) fn with_work(
         layout: &MultilevelLayout,
         items: u64,
@@ -150,7 +148,7 @@ impl MultilevelPlan {
         Ok(Self { layout: layout.clone(), items, passed_on, expected, ln_crisis, accuracy })
     }
 
-    /// What was planned.
+    /// The planned layout.
     #[must_use]
     pub const fn layout(&self) -> &MultilevelLayout {
         &self.layout
@@ -169,7 +167,7 @@ impl MultilevelPlan {
     }
 
     /// The distribution of the items that each level passes on (|`S_1`| … |`S_d`| in the paper).
-    /// Those of the last find no room.
+    /// Those that the last level passes on find no room.
     #[must_use]
     pub fn passed_on(&self) -> &[PassedOn] {
         &self.passed_on
@@ -181,27 +179,26 @@ impl MultilevelPlan {
         exp(self.ln_crisis)
     }
 
-    /// The logarithm of [`crisis_probability`](Self::crisis_probability), also where that is too
-    /// small for a float.
+    /// The logarithm of [`crisis_probability`](Self::crisis_probability), even where that
+    /// underflows a float.
     #[must_use]
     pub const fn ln_crisis_probability(&self) -> f64 {
         self.ln_crisis
     }
 
-    /// The expected number of items that find no room: what a stash would hold.
+    /// The expected number of items without room, which go to a stash.
     #[must_use]
     pub fn expected_stash(&self) -> f64 {
         self.passed_on[self.passed_on.len() - 1].mean()
     }
 
-    /// How far the numbers may be off.
+    /// The error bound of the numbers.
     #[must_use]
     pub const fn accuracy(&self) -> Accuracy {
         self.accuracy
     }
 
-    /// The expectation of a function of the number of items that reach a level; level 0 is reached
-    /// by all.
+    /// The expectation of a function of the number of items that reach a level; all reach level 0.
     ///
     /// # Panics
     /// If there is no such level.

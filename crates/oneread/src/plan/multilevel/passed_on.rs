@@ -7,36 +7,36 @@ use crate::plan::float::{exp, ln};
 /// The distribution of the number of items that a level passes on to those below it (|`S_i`| in the
 /// paper).
 ///
-/// Only numbers with a probability that counts are kept; those below it are
-/// [dropped](super::Accuracy). Of a large and smooth distribution only every so many-th number is
-/// kept, with the probability of those around it.
+/// Only numbers whose probability matters are kept; the rest is [dropped](super::Accuracy). A large
+/// and smooth distribution keeps only numbers at a stride, each with the probability of those
+/// around it.
 #[derive(Clone, Debug)]
 pub struct PassedOn {
     first: u64,
     pub(super) stride: u64,
     /// The probability of each number.
     pub(super) weights: Vec<f64>,
-    /// By number: the expected number of items that the level places, where it counts only if this
-    /// number is passed on.
+    /// By number: the expected number of items that the level places, counted only if this number
+    /// is passed on.
     pub(super) placed: Vec<f64>,
     /// Probability dropped at the high end.
     pub(super) dropped: f64,
 }
 
 impl PassedOn {
-    /// So many for certain.
+    /// The distribution of a certain number.
     pub(super) fn certain(items: u64) -> Self {
         Self { first: items, stride: 1, weights: Vec::from([1.0]), placed: Vec::from([0.0]), dropped: 0.0 }
     }
 
-    /// No weight yet on `length` numbers from `first` on.
+    /// Makes `length` numbers without weight, from `first` on.
     pub(super) fn zeros(first: u64, length: usize, stride: u64) -> Self {
         let zeros: Vec<f64> = core::iter::repeat_n(0.0, length).collect();
         Self { first, stride, weights: zeros.clone(), placed: zeros, dropped: 0.0 }
     }
 
-    /// Adds `share` of a row, whose numbers are `first` and so on by the stride, for a level that
-    /// was given `given` items.
+    /// Adds `share` of a row for a level that received `given` items. The row's numbers start at
+    /// `first` and follow at the stride.
     pub(super) fn add_row(&mut self, first: u64, row: &[f64], share: f64, given: u64) {
         if self.weights.is_empty() {
             self.first = first;
@@ -61,7 +61,7 @@ impl PassedOn {
         }
     }
 
-    /// Without the numbers of no weight at both ends.
+    /// Removes numbers without weight at both ends.
     pub(super) fn trimmed(mut self) -> Self {
         let end = self.weights.iter().rposition(|&weight| weight > 0.0).map_or(0, |last| last + 1);
         let begin = self.weights.iter().position(|&weight| weight > 0.0).unwrap_or(0);
@@ -69,7 +69,7 @@ impl PassedOn {
         self
     }
 
-    /// Without the numbers below `least`.
+    /// Removes the numbers below `least`.
     pub(super) fn at_least(mut self, least: u64) -> Self {
         let begin = self.index_of(least);
         self.keep(begin, self.weights.len());
@@ -84,14 +84,14 @@ impl PassedOn {
         }
     }
 
-    /// The index of the first number that is not below `items`.
+    /// The index of the first number not below `items`.
     fn index_of(&self, items: u64) -> usize {
         let index = items.saturating_sub(self.first).div_ceil(self.stride);
         (index as usize).min(self.weights.len())
     }
 
-    /// Multiplies each weight by e^(−number·tilt), but for a common factor that makes them add up
-    /// to 1; and the logarithm of the factor by which they are too large now.
+    /// Multiplies each weight by e^(−number·tilt), and all by a factor that makes them add up to 1.
+    /// Returns the logarithm of that factor too.
     pub(super) fn untilted(mut self, tilt: f64) -> (Self, f64) {
         let first = self.first;
         let away = (0..).map(|i: u64| (i * self.stride) as f64);
@@ -105,7 +105,7 @@ impl PassedOn {
         (self, ln(sum) - first as f64 * tilt)
     }
 
-    /// Every so many-th number, each standing for its neighbours.
+    /// Keeps every `times`-th number, each standing for its neighbours.
     pub(super) fn every(&self, times: u64) -> Self {
         let weights: Vec<f64> =
             self.weights.iter().step_by(times as usize).map(|weight| weight * times as f64).collect();
@@ -121,19 +121,19 @@ impl PassedOn {
         self.first + (self.weights.len() as u64).saturating_sub(1) * self.stride
     }
 
-    /// The numbers with their probabilities, ascending.
+    /// Yields the numbers with their probabilities, ascending.
     pub fn iter(&self) -> impl Iterator<Item = (u64, f64)> + '_ {
         (self.first..).step_by(self.stride as usize).zip(self.weights.iter().copied())
     }
 
-    /// The numbers with the expected items that the level places, which count only if the number is
-    /// passed on; ascending.
+    /// Yields the numbers, ascending, with the expected items that the level places if the number
+    /// is passed on.
     pub(in crate::plan) fn iter_placed(&self) -> impl Iterator<Item = (u64, f64)> + '_ {
         (self.first..).step_by(self.stride as usize).zip(self.placed.iter().copied())
     }
 
-    /// The probability that exactly so many are passed on; of a distribution by steps, of those
-    /// around it.
+    /// The probability that exactly `items` are passed on; in a distribution with a stride, that of
+    /// those around it.
     #[must_use]
     pub fn probability(&self, items: u64) -> f64 {
         if items < self.first {
@@ -142,20 +142,20 @@ impl PassedOn {
         self.weights.get(((items - self.first) / self.stride) as usize).copied().unwrap_or(0.0)
     }
 
-    /// The probability that so many or more are passed on: a sum of positive terms, the smallest
+    /// The probability that at least `items` are passed on: a sum of positive terms, the smallest
     /// first.
     #[must_use]
     pub fn probability_at_least(&self, items: u64) -> f64 {
         self.weights[self.index_of(items)..].iter().rev().sum()
     }
 
-    /// The expected number.
+    /// The expectation of the number.
     #[must_use]
     pub fn mean(&self) -> f64 {
         self.expectation(|items| items as f64)
     }
 
-    /// The variance.
+    /// The variance of the number.
     #[must_use]
     pub fn variance(&self) -> f64 {
         let total: f64 = self.weights.iter().sum();
@@ -172,11 +172,11 @@ impl PassedOn {
         self.iter().map(|(items, probability)| probability * function(items)).sum()
     }
 
-    /// The expected number of items that the level places, of which each counts as much as a
-    /// function of the number passed on.
+    /// The expected number of items that the level places, each weighted by a function of the
+    /// number passed on.
     ///
-    /// This is what failures are made of: the more are passed on, the likelier each item placed is
-    /// taken for one of them.
+    /// Failures have this form: the more items are passed on, the more likely a placed item is
+    /// mistaken for one of them.
     #[must_use]
     pub fn expectation_over_placed(&self, mut function: impl FnMut(u64) -> f64) -> f64 {
         self.iter_placed().map(|(items, placed)| placed * function(items)).sum()

@@ -1,12 +1,12 @@
-//! The logarithm of a crisis probability that no float holds.
+//! The logarithm of a crisis probability that underflows a float.
 //!
-//! With r levels to go, a crisis takes 1 + r·s items at least, for an item is passed on only if s
+//! With r levels to go, a crisis takes at least 1 + r·s items, since an item is passed on only if s
 //! others stay. So every distribution is conditioned on having as many, which brings it into a
-//! float's range, and the logarithms of the conditions' probabilities are added up.
+//! float's range. The logarithms of the conditions' probabilities are added up.
 //!
-//! Each level must give those conditional probabilities however small they are: the recursion of
-//! one-slot buckets by a tilt, a factor e^(tilt·number) that makes as many as needed usual; sums
-//! over buckets in [wide](super::exact::wide) numbers; integrals are logarithms anyway.
+//! Each level must compute those conditional probabilities however small they are. The recursion of
+//! one-slot buckets uses a tilt, a factor e^(tilt·number) that makes the needed number usual. Sums
+//! over buckets use [wide](super::exact::wide) numbers. Integrals are logarithms anyway.
 
 use alloc::vec::Vec;
 
@@ -22,10 +22,10 @@ use crate::plan::float::{exp, ln, ln_sum};
 
 /// ln Pr(any item finds no room), and whether it is an estimate.
 pub(super) fn ln_crisis(layout: &MultilevelLayout, items: u64, effort: Effort<'_>) -> (f64, bool) {
-    /// What is needed beyond this takes too long, since rows grow by its square.
+    /// More needed items take too long, since rows grow quadratically.
     const MAX_NEEDED: u64 = 100;
     let levels = layout.level_count() as u64;
-    // What a crisis takes at the entrance of a level, or after the last.
+    // The items that a crisis takes at a level's entrance, or after the last.
     let least = |level: u64| 1 + (levels - level) * u64::from(layout.slots());
     if items < least(0) {
         return (f64::NEG_INFINITY, false);
@@ -40,8 +40,7 @@ pub(super) fn ln_crisis(layout: &MultilevelLayout, items: u64, effort: Effort<'_
         }
         let needed = least(next);
         let (mean, _) = level.moments(input.mean());
-        // Enough for certain: what is left out is less than a float tells from 1, and the levels
-        // below are as usual.
+        // Certainly enough: the rest vanishes beside 1, and the levels below are as usual.
         if chain::passes_on_a_bell_above(level, &input, needed) {
             input = chain::pass_on(level, below, &input, Cut::new(CUT), effort).0;
             continue;
@@ -61,7 +60,7 @@ pub(super) fn ln_crisis(layout: &MultilevelLayout, items: u64, effort: Effort<'_
     (ln_crisis, estimated)
 }
 
-/// What a level passes on if it is so many or more, and the logarithm of the probability of that.
+/// What a level passes on if it is `needed` or more, and the logarithm of that probability.
 fn pass_on_at_least(level: Level, input: &PassedOn, needed: u64, effort: Effort<'_>) -> (PassedOn, f64) {
     let cut = Cut::new(chain::LAST_CUT);
     let wanted = Wanted {
@@ -109,7 +108,7 @@ fn pass_on_at_least(level: Level, input: &PassedOn, needed: u64, effort: Effort<
     }
 }
 
-/// What may be left out of a distribution, relative to the largest of what is wanted.
+/// The part of a distribution that may be left out, relative to the largest wanted probability.
 const CUT: f64 = 1e-60;
 
 /// Logarithms of sums, by number from `first` on.

@@ -1,5 +1,5 @@
-//! A row: the distribution of what a level passes on of one number of many items, by whichever
-//! integral suits it.
+//! A row: the distribution of what a level passes on out of one large number of items, by the
+//! integral that suits it.
 
 use alloc::vec::Vec;
 
@@ -11,7 +11,7 @@ use super::level::{Cut, Level};
 use crate::plan::budget::StepBudget;
 use crate::plan::float::{exp, ln};
 
-/// Fewer items than this have no integrals: with many, integrands are below 1e-18 away from the
+/// With fewer items, integrals are not used. With more, integrands are below 1e-18 away from the
 /// real axis, and may be left out there.
 pub(super) const MIN_ITEMS: u64 = 150;
 
@@ -28,7 +28,7 @@ impl LnRow {
         Self { first: number, ln_weights: Vec::from([0.0]) }
     }
 
-    /// The multiples of a stride, of all numbers; if there is none among them, the first.
+    /// Keeps the multiples of a stride; the first number if there is none among them.
     fn every(self, stride: u64) -> Self {
         let first = self.first.next_multiple_of(stride);
         let begin = (first - self.first) as usize;
@@ -39,12 +39,11 @@ impl LnRow {
         Self { first, ln_weights }
     }
 
-    /// The probabilities, each of a number and those around it. They are made to add up to 1, which
-    /// takes away the error that all have in common; unless that error is large, and something went
-    /// wrong.
+    /// The probabilities, each of a number and those around it. They are scaled to add up to 1,
+    /// which removes their common error; `None` if that error is large, since something went wrong.
     pub(super) fn weights(&self, wanted: Wanted<'_>) -> Option<Vec<f64>> {
         const LARGE: f64 = 1e-6;
-        // A row that counts little may be cut so short that it says nothing.
+        // A row with a small weight may be cut too short to be informative.
         let is_short = self.ln_weights.len() == 1 || wanted.cut.low.max(wanted.cut.high) > LARGE * LARGE;
         let mut weights: Vec<f64> = self.ln_weights.iter().map(|&ln_p| exp(ln_p)).collect();
         let sum: f64 = weights.iter().sum();
@@ -65,34 +64,34 @@ pub(super) struct Row<W> {
 /// Which numbers of a row are wanted.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'a> {
-    /// What is below this, relative to the largest, is left out.
+    /// Probabilities below this, relative to the largest, are left out.
     pub(super) cut: Cut,
-    /// Only as many or more count.
+    /// Smaller numbers do not matter.
     pub(super) at_least: u64,
-    /// About the logarithm of the largest probability.
+    /// The approximate logarithm of the largest probability.
     pub(super) ln_largest: f64,
-    /// The multiples of this.
+    /// Only multiples of this are wanted.
     pub(super) stride: u64,
-    /// The steps that it may take.
+    /// The budget of steps.
     pub(super) work: &'a StepBudget,
 }
 
 impl<'a> Wanted<'a> {
-    /// All numbers.
+    /// Wants all numbers.
     pub(super) const fn all(cut: Cut, work: &'a StepBudget) -> Self {
         Self { cut, at_least: 0, ln_largest: 0.0, stride: 1, work }
     }
 
-    /// What cannot count in a sum of what is wanted.
+    /// The logarithm of a probability that is negligible in a sum of the wanted ones.
     pub(super) fn ln_negligible(self) -> f64 {
-        /// A millionth, for many terms that are left out.
+        /// One in a million, since many terms are left out.
         const LN_SHARE: f64 = -14.0;
         self.ln_largest + self.cut.ln_high + LN_SHARE
     }
 }
 
-/// The rows of all numbers below [`MIN_ITEMS`], as far as they are needed: by sums, since they have
-/// no integrals.
+/// The rows of all needed numbers below [`MIN_ITEMS`]: by sums, since integrals are not used for
+/// them.
 pub(super) fn of_few<W: Weight>(level: Level, least: u64, last: u64, wanted: Wanted<'_>) -> Vec<Row<W>> {
     match level.buckets {
         _ if least > last => Vec::new(),
@@ -103,15 +102,15 @@ pub(super) fn of_few<W: Weight>(level: Level, least: u64, last: u64, wanted: Wan
 
 /// ln Pr(l) of at least [`MIN_ITEMS`] items.
 pub(super) fn ln_row(level: Level, balls: u64, wanted: Wanted<'_>) -> LnRow {
-    /// Where fewer than these are expected, the whole row comes from one integral. Where more are,
-    /// it is a bell that has fallen to 1e-40 before it ends at 0.
+    /// With a lower expectation, one integral gives the whole row. With a higher one, the row is a
+    /// bell that falls to 1e-40 before it ends at 0.
     const FEW: f64 = 200.0;
     let (mean, _) = level.moments(balls as f64);
     let free = (level.buckets * u64::from(level.slots)) as f64 + mean - balls as f64;
     if level.buckets == 1 || level.is_surely_full(balls) || wanted.work.is_spent() {
         return LnRow::certain(balls.saturating_sub(level.buckets * u64::from(level.slots)));
     }
-    // Of both the fewer, whose recursion is the shorter and the more stable.
+    // Counts the smaller of the two, whose recursion is shorter and more stable.
     let counted = if mean.min(free) >= FEW {
         None
     } else if mean <= free {
@@ -123,13 +122,13 @@ pub(super) fn ln_row(level: Level, balls: u64, wanted: Wanted<'_>) -> LnRow {
     few.map_or_else(|| contour::ln_row(level, balls, wanted), |row| row.every(wanted.stride))
 }
 
-/// About the logarithm of the probability that so many or more are passed on, where that is far
-/// from usual.
+/// The approximate logarithm of the probability that at least `needed` are passed on, if that is
+/// rare.
 ///
-/// Each may come from a bucket of its own, or one bucket may pass all of them on: the likelier.
+/// Either each comes from its own bucket, or one bucket passes on all of them: the likelier case.
 pub(super) fn ln_rare(level: Level, balls: f64, needed: u64) -> f64 {
     let (buckets, needed_items) = (level.buckets as f64, needed as f64);
-    // ln C(a, j)/m^j, of sets of j items that meet in a given bucket.
+    // ln C(a, j)/m^j, for sets of j items that meet in a given bucket.
     let ln_together = |together: u64| -> f64 {
         (0..together).map(|i| ln((balls - i as f64).max(1.0) / ((i + 1) as f64 * buckets))).sum()
     };

@@ -1,4 +1,4 @@
-//! The smallest filter that can do what it must.
+//! The smallest filter that meets given needs.
 
 use alloc::vec::Vec;
 use core::convert::Infallible;
@@ -14,36 +14,36 @@ use crate::plan::{blocked, bloom, counting, dleft, dleft_counting, growing, line
 
 use super::{Relax, Solution, Target, Unsolved, first_within, least_possible};
 
-/// What a filter is to keep to.
+/// The targets of a filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FilterTargets {
     /// The keys.
     pub items: u64,
-    /// The most often that a key which was not inserted is found.
+    /// The highest false-positive rate.
     pub rate: f64,
     /// What the filter must be able to do.
     pub needs: Needs,
-    /// The most bytes; none for as many as it takes.
+    /// The most bytes; `None` for no limit.
     pub bytes: Option<u64>,
 }
 
-/// What a filter must be able to do, beside telling what is not in a set.
+/// What a filter must support beside lookups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Needs {
     /// Keys can be removed.
     pub delete: bool,
-    /// The number of keys need not be known: it grows, at the same rate.
+    /// The number of keys need not be known: the filter grows, at the same rate.
     pub growth: bool,
     /// Many threads can insert and look up at once.
     pub threads: bool,
     /// A lookup reads one cache line.
     pub one_line: bool,
-    /// A lookup reads one page of 4 KiB, so that it can be in a file.
+    /// A lookup reads one page of 4 KiB, so that the filter can lie in a file.
     pub one_page: bool,
 }
 
 impl Needs {
-    /// What is asked for and not there.
+    /// The needs that are not met.
     fn missing(self, can: Self) -> Vec<Target> {
         let needs = [
             (self.delete, can.delete, Target::Deletion),
@@ -55,7 +55,7 @@ impl Needs {
         needs.into_iter().filter(|(asked, can, _)| *asked && !can).map(|(.., target)| target).collect()
     }
 
-    /// The same without one of them.
+    /// Drops one of the needs.
     fn without(self, target: Target) -> Self {
         match target {
             Target::Deletion => Self { delete: false, ..self },
@@ -97,31 +97,30 @@ pub enum FilterLayout {
 pub struct PlannedFilter {
     /// Its layout.
     pub layout: FilterLayout,
-    /// The type of the library that takes it; with `threads`, the one for many threads.
+    /// The library's type for this layout; with `threads`, the one for many threads.
     pub structure: &'static str,
     /// The keys it was planned for.
     pub items: u64,
-    /// The bits of the filter with all keys in it.
+    /// The bits of the filter, with all keys in it.
     pub bits: u64,
-    /// How often a key that was not inserted is found then.
+    /// The false-positive rate then.
     pub false_positive: f64,
-    /// The expected cache lines that a lookup reads, of a key that is there and of one that is not.
+    /// The expected cache lines read per lookup of a present key.
     pub lines_per_hit: f64,
-    /// See [`lines_per_hit`](Self::lines_per_hit).
+    /// The expected cache lines read per lookup of an absent key.
     pub lines_per_miss: f64,
-    /// What it can do.
+    /// What it supports.
     pub can: Needs,
 }
 
 impl PlannedFilter {
-    /// The bits for each key.
+    /// The bits per key.
     #[must_use]
     pub fn bits_per_key(&self) -> f64 {
         self.bits as f64 / self.items as f64
     }
 
-    /// The bits for each key beyond log2(1/ε), which no filter that errs at the rate ε can do
-    /// without.
+    /// The bits per key above log2(1/ε), the least of any filter with the rate ε.
     #[must_use]
     pub fn bits_over_optimum(&self) -> f64 {
         self.bits_per_key() + ln(self.false_positive) / LN_2
@@ -142,10 +141,10 @@ const PAGE_BITS: u64 = 8 * DLeftLayout::PAGE_BYTES;
 
 /// A kind of filter.
 struct Candidate {
-    /// What it can do; on one line or page, whatever its size.
+    /// What it supports; one line or page only if it does at every size.
     can: Needs,
     plan: fn(u64, f64) -> Result<PlannedFilter, LayoutError>,
-    /// Whether it is planned in no time.
+    /// Whether planning it is fast.
     is_fast: bool,
 }
 
@@ -173,15 +172,15 @@ const CANDIDATES: [Candidate; 9] = [
     Candidate { can: Needs { delete: true, growth: true, ..NOTHING }, plan: of_growing_line, is_fast: true },
 ];
 
-/// The smallest filter among all of the library that meets the targets.
+/// Finds the smallest of the library's filters that meets the targets.
 ///
 /// # What is smallest
-/// Of Bloom filters the fewest bits; of blocked ones the fewest blocks; of d-left filters to within
-/// .01% of the bits, and .1% where they can delete. D-left filters are planned by their limit for
+/// Bloom filters have the fewest bits, and blocked ones the fewest blocks. D-left filters are
+/// within 0.01% of the fewest bits, or 0.1% if they can delete. They are planned by their limit for
 /// many buckets, and those that can delete for [20 turnovers](dleft_counting::LIFE). A growing
-/// filter is planned with a first layer for all keys; after growing it takes more. The cache lines
-/// are those of a Bloom filter's probes, each on a line of its own, and a miss ends at the first
-/// bit that is not set.
+/// filter is planned with a first layer for all keys; after growing it takes more. A Bloom filter's
+/// cache lines are those of its probes, each on a line of its own; a miss ends at the first unset
+/// bit.
 ///
 /// # Errors
 /// If the rate is not between 0 and 1, or if there are no items or too many; if the targets exclude
@@ -191,7 +190,8 @@ const CANDIDATES: [Candidate; 9] = [
 /// ```
 /// use oneread::plan::solve::{self, Needs, FilterTargets};
 ///
-/// let targets = FilterTargets { items: 1_000_000, rate: 0.01, needs: Needs::default(), bytes: None };
+/// let targets =
+///     FilterTargets { items: 1_000_000, rate: 0.01, needs: Needs::default(), bytes: None };
 /// assert_eq!(solve::filter(&targets)?.best.structure, "BloomFilter");
 /// let delete = Needs { delete: true, ..Needs::default() };
 /// let deleting = solve::filter(&FilterTargets { needs: delete, ..targets })?.best;
@@ -210,8 +210,8 @@ pub fn filter(targets: &FilterTargets) -> Result<Solution<PlannedFilter>, Unsolv
     for planned in runners_up.iter_mut().chain([&mut best]) {
         planned.structure = structure(planned.layout, needs.threads);
     }
-    // What it could do without: there is a smaller one. That is a Bloom filter, if any, or one that
-    // is found as fast.
+    // A target binds if there is a smaller filter without it: a Bloom filter, or one that is found
+    // as fast.
     let mut binds = Vec::from([Target::FalsePositive]);
     let fast = CANDIDATES.iter().filter(|candidate| candidate.is_fast);
     for planned in fast.filter_map(|candidate| (candidate.plan)(items, rate).ok()) {
@@ -225,9 +225,9 @@ pub fn filter(targets: &FilterTargets) -> Result<Solution<PlannedFilter>, Unsolv
     Ok(Solution { best, binds, runners_up })
 }
 
-/// All that can do what they must at a rate, the smallest first.
+/// All filters that meet the needs at a rate, the smallest first.
 fn candidates(items: u64, rate: f64, needs: Needs) -> Vec<PlannedFilter> {
-    // No filter has fewer bits; a small one is on one line or page, whatever its kind.
+    // No filter has fewer bits; a small filter of any kind lies on one line or page.
     let least_bits = -(items as f64) * ln(rate) / LN_2;
     let (one_line, one_page) = (least_bits <= LINE_BITS as f64, least_bits <= PAGE_BITS as f64);
     let may = |can: Needs| {
@@ -237,13 +237,13 @@ fn candidates(items: u64, rate: f64, needs: Needs) -> Vec<PlannedFilter> {
     let candidates = CANDIDATES.iter().filter(|candidate| may(candidate.can));
     let mut all: Vec<PlannedFilter> =
         candidates.filter_map(|candidate| (candidate.plan)(items, rate).ok()).collect();
-    // What could not be planned at this rate, or errs more often by rounding, is left out.
+    // Leaves out what cannot be planned at this rate, or exceeds it by rounding.
     all.retain(|planned| planned.false_positive <= rate && needs.missing(planned.can).is_empty());
     all.sort_by_key(|planned| planned.bits);
     all
 }
 
-/// Which target to relax, given the smallest that has more bytes than allowed, if there is any.
+/// Finds the targets to relax, given the smallest filter without a limit on its bytes, if any.
 fn relaxed(targets: &FilterTargets, smallest: Option<&PlannedFilter>) -> Vec<Relax> {
     let FilterTargets { items, rate, needs, bytes } = *targets;
     let most = bytes.unwrap_or(u64::MAX);
@@ -252,15 +252,15 @@ fn relaxed(targets: &FilterTargets, smallest: Option<&PlannedFilter>) -> Vec<Rel
         let possible = planned.byte_len() as f64;
         relax.push(Relax { target: Target::Bytes, asked: asked as f64, possible });
     }
-    // One need less.
+    // Drop one need.
     for target in needs.missing(NOTHING) {
         let fewer = needs.without(target);
         if candidates(items, rate, fewer).iter().any(|planned| planned.byte_len() <= most) {
             relax.push(Relax { target, asked: 1.0, possible: 0.0 });
         }
     }
-    // A higher rate: bytes fall as it rises. D-left filters hardly shrink with it, and take seconds
-    // to be planned.
+    // Or raise the rate, so that the bytes fall. D-left filters hardly shrink, and take seconds to
+    // plan.
     let serves = |rate: f64| {
         CANDIDATES.iter().filter(|candidate| candidate.is_fast || needs.delete && !needs.growth).any(
             |candidate| {
@@ -292,7 +292,7 @@ const fn structure(layout: FilterLayout, threads: bool) -> &'static str {
     }
 }
 
-/// A filter whose lookups read so many places, each on a line of its own, hit and miss.
+/// A filter whose lookups read this many places per hit and per miss, each on a line of its own.
 fn planned(
     layout: FilterLayout,
     (items, bits): (u64, u64),
@@ -300,7 +300,7 @@ fn planned(
     lines: (f64, f64),
     can: Needs,
 ) -> PlannedFilter {
-    // No more lines than there are.
+    // At most all lines.
     let most = ceil(bits as f64 / LINE_BITS as f64);
     let can = Needs {
         one_line: can.one_line || bits <= LINE_BITS,
@@ -319,7 +319,7 @@ fn planned(
     }
 }
 
-/// The probes of a hit, all; and of a miss, up to the first of a place that is not set.
+/// The probes per hit, which are all, and per miss, which end at the first unset place.
 fn probes(hashes: u32, fill: f64) -> (f64, f64) {
     let found = exp(f64::from(hashes) * ln(fill));
     (f64::from(hashes), (1.0 - found) / (1.0 - fill))
@@ -341,7 +341,7 @@ fn of_blocked(items: u64, rate: f64) -> Result<PlannedFilter, LayoutError> {
 }
 
 fn of_counting(items: u64, rate: f64) -> Result<PlannedFilter, LayoutError> {
-    /// At the planned load, fewer than one counter in 10^13 sticks.
+    /// At the planned load, fewer than one counter in 10^13 saturates.
     const COUNTER_BITS: u32 = 4;
     let layout = counting::for_rate(items, rate, COUNTER_BITS)?;
     let fill = exp(f64::from(layout.hashes()) * items as f64 * ln_1p(-1.0 / layout.counters() as f64));
@@ -360,7 +360,7 @@ fn of_dleft(items: u64, rate: f64) -> Result<PlannedFilter, LayoutError> {
     Ok(planned(FilterLayout::DLeft(layout), (items, layout.bits()), plan.false_positive, (lines, lines), can))
 }
 
-/// A key that is there lies in its home but for as many as second lines are read for.
+/// A present key lies in its home, or in a second line as often as such lines are read.
 fn of_line(items: u64, rate: f64) -> Result<PlannedFilter, LayoutError> {
     let layout = line::for_rate(items, rate)?;
     let lines = line::lines_read(layout, items);

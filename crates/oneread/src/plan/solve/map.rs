@@ -11,23 +11,23 @@ use crate::plan::float::exp;
 use super::table::{self, Odds, PlannedTable, TableTargets};
 use super::{Relax, Solution, Target, Unsolved, first_within, least_possible};
 
-/// What a map is to keep to.
+/// The targets of a map.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MapTargets {
-    /// The entries, in the map at a time; they come and go.
+    /// The entries in the map at a time, under churn.
     pub entries: u64,
-    /// The bytes of a place for one: those of `Option<(K, V)>`.
+    /// The bytes of a slot: those of `Option<(K, V)>`.
     pub entry_bytes: u64,
-    /// The most memory, in bytes; none for as much as it takes.
+    /// The most memory, in bytes; `None` for no limit.
     pub bytes: Option<u64>,
-    /// The most entries that are expected in the stash.
+    /// The most expected entries in the stash.
     pub stash: f64,
-    /// The most levels, and so the most buckets that a lookup reads.
+    /// The most levels, and so the most buckets read per lookup.
     pub levels: u32,
 }
 
 impl MapTargets {
-    /// Up to one entry in the stash, and up to eight levels.
+    /// Allows one expected entry in the stash, and eight levels.
     #[must_use]
     pub const fn new(entries: u64, entry_bytes: u64) -> Self {
         Self { entries, entry_bytes, bytes: None, stash: 1.0, levels: 8 }
@@ -48,42 +48,42 @@ pub enum MapLayout {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PlannedMap {
-    /// Its layout, with a stash that is full once in 10^12 looks at it.
+    /// Its layout, with a stash that is full at one in 10^12 moments.
     pub layout: MapLayout,
-    /// The type of the library that takes it.
+    /// The library's type for this layout.
     pub structure: &'static str,
     /// The entries it was planned for.
     pub entries: u64,
-    /// All bytes: places, their bits, and the stash.
+    /// The bytes of slots, bits and stash.
     pub bytes: u64,
-    /// The entries for each place.
+    /// The entries per slot.
     pub load: f64,
-    /// The entries that are expected in the stash.
+    /// The expected entries in the stash.
     pub expected_stash: f64,
 }
 
 impl PlannedMap {
-    /// The bytes for each entry.
+    /// The bytes per entry.
     #[must_use]
     pub fn bytes_per_entry(&self) -> f64 {
         self.bytes as f64 / self.entries as f64
     }
 }
 
-/// How a kind of map is planned: the smallest for the targets, and others of its kind, whatever
-/// their bytes.
+/// Plans a kind of map: the smallest for the targets, and others of its kind, without a limit on
+/// bytes.
 type Candidate = fn(&MapTargets, &StepBudget) -> Result<Vec<PlannedMap>, Unsolved>;
 
 /// All kinds of maps. A new kind is a [`MapLayout`], one more entry here, and its function below.
 const CANDIDATES: [Candidate; 2] = [multilevel, bounded];
 
-/// The smallest map of fixed size in which entries come and go.
+/// Finds the smallest map of fixed size under churn.
 ///
 /// # What is smallest
-/// Multilevel tables as [`table`](super::table()) under churn; a bounded map has one size. Their
-/// lookups differ: a multilevel table reads one bucket a level at most, a bounded map a line of
-/// tags and an entry, seldom more. The size of the stash is that of a Poisson distribution, which
-/// simulated stashes have to within a test.
+/// Multilevel tables are planned like [`table`](super::table()) under churn; a bounded map has one
+/// size. A multilevel table reads at most one bucket per level, a bounded map usually a line of
+/// tags and an entry. The stash is sized by a Poisson distribution, which agrees with simulated
+/// stashes.
 ///
 /// # Errors
 /// If there are no entries, bytes or levels, or too many; if the targets exclude each other.
@@ -92,7 +92,7 @@ const CANDIDATES: [Candidate; 2] = [multilevel, bounded];
 /// ```
 /// use oneread::plan::solve::{self, MapTargets};
 ///
-/// // A hundred thousand entries of 24 bytes.
+/// // 100,000 entries of 24 bytes.
 /// let best = solve::map(&MapTargets::new(100_000, 24))?.best;
 /// assert!(best.load > 0.5 && best.expected_stash <= 1.0);
 /// // They take at least 2.4 million bytes.
@@ -101,7 +101,7 @@ const CANDIDATES: [Candidate; 2] = [multilevel, bounded];
 /// # Ok::<(), oneread::plan::solve::Unsolved>(())
 /// ```
 pub fn map(targets: &MapTargets) -> Result<Solution<PlannedMap>, Unsolved> {
-    /// No entry is as large as an address space.
+    /// No entry is as large as the address space.
     const MAX_ENTRY_BYTES: f64 = (1u64 << 40) as f64;
     check("bytes of an entry", targets.entry_bytes as f64, 1.0, MAX_ENTRY_BYTES)?;
     let work = StepBudget::new("a search for a map", table::MAX_STEPS);
@@ -119,13 +119,13 @@ pub fn map(targets: &MapTargets) -> Result<Solution<PlannedMap>, Unsolved> {
             binds.push(Target::Levels);
         }
         MapLayout::Multilevel(_) => {}
-        // Its lines are as full as churn allows, whatever is asked of a stash.
+        // Churn alone limits the load of its lines, not the stash.
         MapLayout::Bounded(_) => binds.clear(),
     }
     Ok(Solution { best, binds, runners_up })
 }
 
-/// Multilevel tables, the smallest first, whatever their bytes.
+/// Multilevel tables, the smallest first, without a limit on bytes.
 fn multilevel(targets: &MapTargets, work: &StepBudget) -> Result<Vec<PlannedMap>, Unsolved> {
     let solution = match table::table_within(&table(targets), work) {
         Ok(solution) => solution,
@@ -150,16 +150,16 @@ fn multilevel(targets: &MapTargets, work: &StepBudget) -> Result<Vec<PlannedMap>
     Ok(all.map(planned).collect::<Result<_, _>>()?)
 }
 
-/// The bounded map, which has one layout for its entries: nine tenths of the slots are for them.
+/// The bounded map, which has one layout for its entries: a load of 90%.
 fn bounded(targets: &MapTargets, _: &StepBudget) -> Result<Vec<PlannedMap>, Unsolved> {
     let layout = BoundedLayout::for_capacity(targets.entries)?;
     let Ok(churned) = crate::plan::bounded::churned(&layout) else { return Ok(Vec::new()) };
-    // What is in the stash at a time: no more than came to it in one turnover.
+    // The stash holds at most what came to it in one turnover.
     let expected_stash = exp(churned.ln_stash_probability()) * targets.entries as f64;
     if expected_stash > targets.stash {
         return Ok(Vec::new());
     }
-    // A line of tags for 32 slots; a slot is no larger than the option of an entry.
+    // A line of tags per 32 slots; a slot is no larger than the option of an entry.
     let bytes = u128::from(layout.slots()) * u128::from(targets.entry_bytes)
         + u128::from(layout.lines()) * LINE_BYTES;
     Ok(Vec::from([PlannedMap {
@@ -185,17 +185,16 @@ const fn table(targets: &MapTargets) -> TableTargets {
     }
 }
 
-/// The room of a stash that a Poisson number with this mean exceeds once in 10^12, and one more; at
-/// least one.
+/// A stash size that a Poisson number with this mean exceeds once in 10^12, plus one.
 fn stash_room(mean: f64) -> u32 {
     const FULL: f64 = 1e-12;
-    /// Above this the first term is no float, and far more than there should be in a stash.
+    /// Above this, the first term underflows a float; a stash should have far fewer entries.
     const MAX_MEAN: f64 = 600.0;
     if mean > MAX_MEAN {
         return MultilevelLayout::MAX_STASH;
     }
     let (mut probability, mut items) = (exp(-mean), 0u32);
-    // Behind the mean terms fall, and their sum is below a geometric series.
+    // Beyond the mean, terms fall, and their sum is below a geometric series.
     loop {
         let ratio = mean / f64::from(items + 1);
         if ratio < 0.5 && 2.0 * probability * ratio < FULL {
@@ -206,7 +205,7 @@ fn stash_room(mean: f64) -> u32 {
     }
 }
 
-/// Which target to relax, given the smallest map without a limit on its bytes, if there is any.
+/// Finds the targets to relax, given the smallest map without a limit on its bytes, if any.
 fn relaxed(targets: &MapTargets, smallest: Option<&PlannedMap>, work: &StepBudget) -> Vec<Relax> {
     let mut relax = Vec::new();
     let most = targets.bytes.unwrap_or(u64::MAX);
@@ -225,7 +224,7 @@ fn relaxed(targets: &MapTargets, smallest: Option<&PlannedMap>, work: &StepBudge
         let (asked, possible) = (targets.levels.into(), levels.into());
         relax.push(Relax { target: Target::Levels, asked, possible });
     }
-    // A larger stash, as long as it is a small part of all.
+    // Allow a larger stash, while it is a small part of the map.
     const MAX_PART: f64 = 0.01;
     let serves = |stash: f64| bytes(&MapTargets { stash, ..*targets }).is_some_and(|bytes| bytes <= most);
     let most_stash = MAX_PART * targets.entries as f64;

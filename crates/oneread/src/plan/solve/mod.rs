@@ -1,23 +1,23 @@
-//! The planner turned round: state the targets, get the smallest layout that meets them.
+//! The inverse of planning: the smallest layout that meets given targets.
 //!
 //! | function | given | finds |
 //! | --- | --- | --- |
 //! | [`table()`] | items, and the odds that one finds no room | the sizes of the levels, and which items move |
 //! | [`summary()`] | a planned table, false positives, and failures or extra reads | the smallest summary of each kind |
-//! | [`filter()`] | items, a rate, and what the filter must be able to do | the smallest structure that can |
-//! | [`map()`] | entries, their bytes, and the memory | the table that holds them under churn |
+//! | [`filter()`] | items, a rate, and what the filter must support | the smallest structure that does |
+//! | [`map()`] | entries, their bytes, and the memory | the smallest map for them under churn |
 //!
-//! Each returns a [`Solution`]: the best, the targets that keep it from being smaller, and the
-//! runners-up; or [`Unsolved`], which says which target to relax and by how much. Searches of
-//! tables, maps and summaries count their steps of calculation and end with an error after 3·10^9
-//! of them, some seconds: the same targets have the same answer on every machine.
+//! Each solver returns a [`Solution`]: the best layout, the targets that keep it from being
+//! smaller, and the runners-up. Otherwise it returns [`Unsolved`], which says which target to relax
+//! and by how much. Searches for tables, maps and summaries count their steps of calculation. They
+//! fail after 3·10^9 steps, some seconds, so that the same targets have the same answer on every
+//! machine.
 //!
 //! # What is exact
-//! A search evaluates its candidates by the same functions that plan a layout, never by an
-//! approximation of them, so that a solution meets its targets by the calculators. Where a function
-//! is known to fall as a size grows it is searched by halving; where it is not, as with the number
-//! of hash functions, all are tried. Each function's docs say in which sense its answer is the
-//! smallest.
+//! A search evaluates its candidates by the functions that plan a layout, never by approximations,
+//! so that a solution meets its targets by the calculators. Functions known to fall as a size grows
+//! are searched by halving; for others, as with the number of hash functions, all values are tried.
+//! Each function documents in which sense its answer is the smallest.
 
 mod filter;
 mod map;
@@ -35,17 +35,17 @@ pub use map::{MapLayout, MapTargets, PlannedMap, map};
 pub use summary::{Goal, PlannedSummary, SummaryKind, SummaryTargets, summary};
 pub use table::{Odds, PlannedTable, TableTargets, table};
 
-/// What a solver was asked to keep to.
+/// A target that a solver can be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Target {
-    /// How often an absent key is taken for one that is there.
+    /// The probability of finding an absent key.
     FalsePositive,
     /// The probability that any stored key ever takes a second read, or finds no room.
     Failure,
-    /// The expected reads of a hit beyond the first.
+    /// The expected reads per hit beyond the first.
     ExtraReads,
-    /// The expected reads of a miss.
+    /// The expected reads per miss.
     ReadsPerMiss,
     /// The probability that any item finds no room.
     Crisis,
@@ -53,24 +53,24 @@ pub enum Target {
     Stash,
     /// The number of levels.
     Levels,
-    /// The buckets for each item.
+    /// The buckets per item.
     BucketsPerItem,
     /// The memory, in bytes.
     Bytes,
-    /// That keys can be removed.
+    /// Keys can be removed.
     Deletion,
-    /// That the number of keys need not be known.
+    /// The number of keys need not be known.
     Growth,
-    /// That many threads can use it at once.
+    /// Many threads can use it at once.
     Threads,
-    /// That a lookup reads one cache line.
+    /// A lookup reads one cache line.
     OneLine,
-    /// That a lookup reads one page.
+    /// A lookup reads one page.
     OnePage,
 }
 
 impl Target {
-    /// A name for it, as in a sentence or a field: "`false_positive`", "failure", …
+    /// Its name, for a sentence or a field: "`false_positive`", "failure", …
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -98,25 +98,25 @@ impl fmt::Display for Target {
     }
 }
 
-/// The smallest that meets the targets.
+/// The smallest layout that meets the targets.
 #[derive(Clone, Debug)]
 pub struct Solution<P> {
     /// The smallest.
     pub best: P,
-    /// The targets that keep it from being smaller: with any of them relaxed alone it could be.
+    /// The targets that bind: relaxing any one of them would allow a smaller layout.
     pub binds: Vec<Target>,
-    /// The best of the other kinds that meet the targets too, the smallest first.
+    /// The best of each other kind that meets the targets, the smallest first.
     pub runners_up: Vec<P>,
 }
 
-/// A target that, changed alone, lets all be met.
+/// A target whose change alone allows a solution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Relax {
-    /// Which.
+    /// The target.
     pub target: Target,
-    /// What was asked for.
+    /// The value requested.
     pub asked: f64,
-    /// What can be had with all other targets as they are, to three digits or better.
+    /// The closest possible value with all other targets unchanged, to at least three digits.
     pub possible: f64,
 }
 
@@ -137,12 +137,12 @@ impl fmt::Display for Relax {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Unsolved {
-    /// A number that no layout can have.
+    /// A parameter that no layout can have.
     Layout(LayoutError),
-    /// A number that no plan can be made for.
+    /// A parameter that no plan covers.
     Range(OutOfRange),
-    /// The targets exclude each other; each of these changes alone would do. None are known if the
-    /// list is empty.
+    /// The targets exclude each other. Each of these changes alone would suffice; an empty list
+    /// means that none is known.
     Infeasible(Vec<Relax>),
 }
 
@@ -180,19 +180,19 @@ impl From<OutOfRange> for Unsolved {
     }
 }
 
-/// A number with four digits that is no smaller, so that it is printed as it is meant.
+/// Rounds up to four digits, so that the printed number still meets the target.
 fn rounded_up(number: f64) -> f64 {
     use super::float::{ceil, exp, floor, ln};
     if number <= 0.0 || !number.is_finite() {
         return number;
     }
     let unit = exp(core::f64::consts::LN_10 * (floor(ln(number) / core::f64::consts::LN_10) - 3.0));
-    // A number that is round already but for rounding grows all the same: the target must be met.
+    // Rounds up even a number that is round but for its last bits: the target must be met.
     ceil(number * (1.0 + 1e-9) / unit) * unit
 }
 
-/// The least value from `asked` on with which all targets can be met, to three digits; none if
-/// `most` is not enough. The more, the easier.
+/// Finds the least value from `asked` on that meets all targets, to three digits; `None` if `most`
+/// does not. Larger values must be easier.
 pub fn least_possible<E>(
     asked: f64,
     most: f64,
@@ -211,8 +211,8 @@ pub fn least_possible<E>(
     Ok(Some(rounded_up(exp(high))))
 }
 
-/// The first of what was found, and the others within a limit; or the first alone if it is beyond
-/// the limit.
+/// Splits off the first result from the others within a limit. Returns the first alone as an error
+/// if it exceeds the limit.
 fn first_within<P>(mut found: Vec<P>, fits: impl Fn(&P) -> bool) -> Result<(P, Vec<P>), Option<P>> {
     if !found.first().is_some_and(&fits) {
         return Err(found.into_iter().next());

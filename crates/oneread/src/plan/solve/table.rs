@@ -1,10 +1,10 @@
 //! The smallest multilevel table for a number of items.
 //!
-//! The buckets of d levels are to be fewest where the odds are what is allowed. That is where a
-//! bucket more lowers the odds by the same in each level: the logarithm of the odds, by that of a
-//! level's size, falls in proportion to the size. The search measures how it falls, divides the
-//! buckets anew, finds how many it takes of that division, and begins again; first for fewer items,
-//! where a plan takes less time and the division is nearly the same.
+//! The goal is the fewest buckets of d levels at which the odds are as allowed. There, one bucket
+//! more lowers the odds equally in each level: the derivative of the logarithm of the odds by that
+//! of a level's size is proportional to the size. The search measures these derivatives, divides
+//! the buckets anew, finds how many that division takes, and repeats. It starts with fewer items,
+//! whose plans take less time and have nearly the same division.
 
 mod relax;
 
@@ -23,16 +23,16 @@ use crate::plan::multilevel::{self, Close, Lost, MultilevelPlan};
 
 use super::{Solution, Target, Unsolved, first_within};
 
-/// What a table is to keep to.
+/// The targets of a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TableTargets {
-    /// The items, in the table at a time.
+    /// The items in the table at a time.
     pub items: u64,
     /// The most levels.
     pub levels: u32,
-    /// The slots of a bucket.
+    /// The slots per bucket.
     pub slots: u32,
-    /// The most buckets of all levels; none for as many as it takes.
+    /// The most buckets of all levels; `None` for no limit.
     pub buckets: Option<u64>,
     /// What happens to items, and how many may find no room.
     pub odds: Odds,
@@ -42,11 +42,11 @@ pub struct TableTargets {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Odds {
-    /// The table is filled once; that any item finds no room is at most so likely.
+    /// The table is filled once: a bound on the probability that any item finds no room.
     Crisis(f64),
-    /// The table is filled once; at most so many items are expected to find no room.
+    /// The table is filled once: a bound on the expected items without room.
     Filled(f64),
-    /// Items are deleted and others inserted, again and again; at most so many are expected in the
+    /// Items are deleted and others inserted, again and again: a bound on the expected items in the
     /// stash at any time.
     Churn(f64),
 }
@@ -76,65 +76,67 @@ pub struct PlannedTable {
     pub items: u64,
     /// The expected items in the stash.
     pub expected_stash: f64,
-    /// The odds of a crisis and the loads, where the table is filled once and nothing moves.
+    /// The probability of a crisis and the loads, if the table is filled once and nothing moves.
     pub filled: Option<MultilevelPlan>,
-    /// Whether the odds are exact, as [`MultilevelPlan`] is, and not those of a table of many
-    /// buckets, as [`moves`] says.
+    /// Whether the odds are exact, as in [`MultilevelPlan`], and not the limit for many buckets of
+    /// [`moves`].
     pub is_exact: bool,
 }
 
 impl PlannedTable {
-    /// The buckets of all levels for each item.
+    /// The buckets of all levels per item.
     #[must_use]
     pub fn buckets_per_item(&self) -> f64 {
         self.layout.buckets() as f64 / self.items as f64
     }
 
-    /// The items for each slot.
+    /// The items per slot.
     #[must_use]
     pub fn load(&self) -> f64 {
         self.items as f64 / self.layout.capacity() as f64
     }
 }
 
-/// The table with the fewest buckets that meets the targets, and which items of it move.
+/// Finds the table with the fewest buckets that meets the targets, and chooses which items move.
 ///
-/// | odds | tables that are compared |
+/// | odds | tables compared |
 /// | --- | --- |
 /// | [`Crisis`](Odds::Crisis) | without moves, exactly |
-/// | [`Filled`](Odds::Filled) | without moves, exactly; with [Second Chance](Moves::SecondChance), by the limit for many buckets, from half an item in the stash on |
+/// | [`Filled`](Odds::Filled) | without moves, exactly; with [Second Chance](Moves::SecondChance), by the limit for many buckets, for at least half an item in the stash |
 /// | [`Churn`](Odds::Churn) | without moves; [restricted](Moves::Restricted), whose first level has as many buckets as there are items |
 ///
-/// Tables with hints are not among them: nothing but a simulation knows their stash (`simulate` in
-/// the crate `oneread-study`).
+/// Tables with hints are excluded: only a simulation knows their stash (`simulate` in the crate
+/// `oneread-study`).
 ///
 /// # What is smallest
-/// One more level never takes more than one bucket more, for a level of one bucket only ever helps.
-/// So the table has the most levels allowed, but those at the end that are of no use. No level can
-/// lose a hundredth of its buckets, or one bucket; the division among the levels is that of a
-/// search which ends when another round saves less than a thousandth.
+/// Another level never costs more than one bucket, since a level of one bucket only helps. So the
+/// table has the most levels allowed, without useless ones at the end. No level can lose 1% of its
+/// buckets, or one bucket. The division among the levels comes from a search that ends when another
+/// round saves less than 0.1%.
 ///
 /// # Costs
-/// A hundred odds: a second for a hundred thousand items. With several slots a bucket a plan takes
-/// up to a second by itself; the search then computes the odds alone, to 1e-8, and the plan of what
-/// it found has the last word: 1 to 3 s with up to six levels. A search ends with an error after
-/// 3·10^9 steps of calculation, which take about 3 s: with several slots and eight levels, say.
+/// A search evaluates about 100 odds, which takes a second for 100,000 items. With several slots
+/// per bucket, one plan takes up to a second. The search then computes only the odds, to 1e-8, and
+/// plans its result at the end: 1 to 3 s with up to six levels. It fails after 3·10^9 steps of
+/// calculation, about 3 s: with several slots and eight levels, say.
 ///
 /// # Errors
-/// If there are no items or levels, or too many; if the odds are not above 0, or those of a crisis
-/// not below 1; under churn or with Second Chance, if a bucket has several slots, which no plan is
-/// known for; if the targets exclude each other; [`LayoutError::TooMuchWork`] if the search would
-/// take more than 3·10^9 steps of calculation.
+/// If there are no items or levels, or too many; if the odds are not above 0, or the probability of
+/// a crisis not below 1; under churn or with Second Chance, if a bucket has several slots, for
+/// which there is no plan; or if the targets exclude each other. [`LayoutError::TooMuchWork`] if
+/// the search would take more than 3·10^9 steps of calculation.
 ///
 /// # Example
 /// ```
 /// use oneread::plan::solve::{self, Odds, TableTargets};
 ///
-/// // The paper's table for ten thousand items has 60 000 buckets in five levels.
-/// let targets = TableTargets { items: 10_000, levels: 5, slots: 1, buckets: None, odds: Odds::Crisis(1.01e-12) };
+/// // The paper's table for 10,000 items has 60,000 buckets in five levels.
+/// let targets = TableTargets {
+///     items: 10_000, levels: 5, slots: 1, buckets: None, odds: Odds::Crisis(1.01e-12)
+/// };
 /// let solution = solve::table(&targets)?;
 /// assert!(solution.best.layout.buckets() < 56_000);
-/// // In as few as 20 000 it has a crisis far more often.
+/// // With only 20,000 it has a crisis far more often.
 /// assert!(solve::table(&TableTargets { buckets: Some(20_000), ..targets }).is_err());
 /// # Ok::<(), oneread::plan::solve::Unsolved>(())
 /// ```
@@ -145,7 +147,7 @@ pub fn table(targets: &TableTargets) -> Result<Solution<PlannedTable>, Unsolved>
 /// The most steps of calculation that a search may take: a hundred plans, or some seconds.
 pub(super) const MAX_STEPS: f64 = 3e9;
 
-/// The same within a number of steps.
+/// Like [`table()`], but within a budget of steps.
 pub(super) fn table_within(
     targets: &TableTargets,
     work: &StepBudget,
@@ -186,7 +188,7 @@ fn check_targets(targets: &TableTargets) -> Result<(), Unsolved> {
     Ok(())
 }
 
-/// Which items move, and whose plan it is.
+/// Which items move, and which plan applies.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Plain,
@@ -194,8 +196,8 @@ enum Kind {
     Restricted,
 }
 
-/// Below so many items in the stash, the limit for many buckets says nothing of a table: what
-/// reaches the last levels comes in bursts.
+/// Below this many items in the stash, the limit for many buckets is useless: items reach the last
+/// levels in bursts.
 const MIN_LIMIT: f64 = 0.5;
 
 impl Kind {
@@ -227,23 +229,22 @@ impl Kind {
 struct Search<'a> {
     kind: Kind,
     targets: &'a TableTargets,
-    /// Those of the targets, or fewer where the search begins.
+    /// Those of the targets, or fewer at the start.
     items: u64,
-    /// How close odds are to be, if there is a choice.
+    /// The precision of odds, if there is a choice.
     close: Close,
-    /// The steps that it may take.
+    /// The budget of steps.
     work: &'a StepBudget,
     known: RefCell<Known>,
 }
 
-/// The logarithms of odds that were asked for before: by items, how close, and sizes.
+/// The logarithms of odds already computed: by items, precision and sizes.
 type Known = BTreeMap<(u64, Close, Vec<u64>), f64>;
 
-/// The steps of odds beside those of a plan: the equations of a table with Second Chance take about
-/// as many.
+/// The steps of odds that are not a plan's: about those of the equations for Second Chance.
 const STEPS_OF_ODDS: f64 = 1e5;
 
-/// More buckets than that are out of reach whatever the division.
+/// More buckets are out of reach in any division.
 const MAX_SIZE: f64 = MAX_PLACES as f64 / 64.0;
 
 impl<'a> Search<'a> {
@@ -263,7 +264,7 @@ impl<'a> Search<'a> {
         layout.with_moves(if self.kind == Kind::SecondChance { Moves::SecondChance } else { Moves::None })
     }
 
-    /// The logarithm of the odds; infinite where there is no plan.
+    /// The logarithm of the odds; infinite if there is no plan.
     fn ln_odds(&self, sizes: &[u64]) -> f64 {
         let asked = (self.items, self.close, sizes.to_vec());
         if let Some(known) = self.known.borrow().get(&asked) {
@@ -292,8 +293,8 @@ impl<'a> Search<'a> {
         ln_odds
     }
 
-    /// The same without a plan, which takes up to a second if buckets have several slots, or items
-    /// are many. A search has no time for a hundred such plans.
+    /// Like `ln_odds`, but without a plan, which takes up to a second with several slots or many
+    /// items. A search has no time for 100 such plans.
     fn ln_odds_without_plan(&self, sizes: &[u64]) -> Option<f64> {
         const MANY: u64 = 250_000;
         if self.targets.slots == 1 && self.items < MANY {
@@ -310,7 +311,7 @@ impl<'a> Search<'a> {
     fn ln_planned_odds(&self, plan: &MultilevelPlan) -> f64 {
         match self.targets.odds {
             Odds::Crisis(_) => plan.ln_crisis_probability(),
-            // Rare, it is one item.
+            // If rare, it is one item.
             _ => ln(plan.expected_stash()).max(plan.ln_crisis_probability()),
         }
     }
@@ -326,8 +327,7 @@ impl<'a> Search<'a> {
             let layout = self.layout(&sizes)?;
             return Ok(Some(PlannedTable { layout, items, expected_stash, is_exact: false, filled: None }));
         }
-        // A search's last digit need not be that of the plan, whose word it is that the targets are
-        // met.
+        // The search's last digit may differ from the plan's, which must meet the targets.
         while sizes[0] <= MAX_PLACES {
             let layout = self.layout(&sizes)?;
             let plan = MultilevelPlan::with_work(&layout, items, self.work)?;
@@ -346,17 +346,16 @@ impl<'a> Search<'a> {
         Ok(None)
     }
 
-    /// The sizes of all levels, if there are any that do.
+    /// Finds the sizes of all levels, if possible.
     fn smallest(&mut self) -> Option<Vec<u64>> {
-        /// Rounds with few items, and with all: one more of these takes a second with a hundred
-        /// thousand items.
+        /// Rounds with few items, and with all, where each takes a second for 100,000 items.
         const ROUNDS: u32 = 25;
         const LAST_ROUNDS: u32 = 3;
         let (all, few) = (self.items, self.few());
         let slots = f64::from(self.targets.slots);
         let levels = 0..self.targets.levels;
         let mut sizes: Vec<f64> = levels.map(|level| exp(-0.9 * f64::from(level))).collect();
-        // The more slots, the fuller they are: about as in tables solved before. Only time depends
+        // More slots allow a higher load: about that of tables solved before. Only the time depends
         // on it.
         let first = if self.targets.slots == 1 {
             2.0 * all as f64
@@ -382,7 +381,7 @@ impl<'a> Search<'a> {
         self.polish(whole(&sizes))
     }
 
-    /// So many items that a plan takes a millisecond or two; all if it takes no longer for more.
+    /// The items with which a plan is fast; all if that takes no longer.
     fn few(&self) -> u64 {
         match (self.kind, self.targets.odds) {
             (Kind::Plain, Odds::Crisis(_) | Odds::Filled(_)) if self.targets.slots == 1 => 2000,
@@ -390,7 +389,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The best division among the levels, in about as many buckets as it takes.
+    /// Finds the best division among the levels, in about as many buckets as it takes.
     fn divide(&self, mut sizes: Vec<f64>, rounds: u32, precision: f64) -> Option<Vec<f64>> {
         sizes = self.scaled(&sizes, precision, None)?;
         let mut best = sizes.clone();
@@ -411,7 +410,8 @@ impl<'a> Search<'a> {
                 break;
             }
             for (size, fall) in sizes.iter_mut().zip(&falls) {
-                // Halfway, by the mean of logarithms: the measure changes with the sizes.
+                // Halfway, by the mean of logarithms, because the derivatives change with the
+                // sizes.
                 *size = sqrt(*size * (all * fall / sum).max(0.5));
             }
             sizes = self.scaled(&sizes, precision, Some(sum))?;
@@ -426,9 +426,9 @@ impl<'a> Search<'a> {
         Some(best)
     }
 
-    /// The sizes, all multiplied by the least number with which they do, to some precision.
+    /// Multiplies all sizes by the least number with which they meet the odds, to some precision.
     ///
-    /// The logarithm of the odds falls by about `fall` with that of all sizes, if this is known.
+    /// `fall`, if known, is about how fast the logarithm of the odds falls with that of all sizes.
     fn scaled(&self, sizes: &[f64], precision: f64, fall: Option<f64>) -> Option<Vec<f64>> {
         const MAX_STEPS: u32 = 60;
         let ln_target = ln(self.targets.odds.value());
@@ -441,12 +441,12 @@ impl<'a> Search<'a> {
                 self.ln_odds(&whole(&sizes)) - ln_target
             }
         };
-        // A bracket around what just does.
+        // A bracket around the least size that meets the odds.
         let (mut low, mut high) = (0.0, 0.0);
         let here = over(0.0);
         let (mut at_low, mut at_high) = (here, here);
         const FIRST_STEP: f64 = 0.05;
-        // A little further than where it should cross.
+        // Slightly beyond the expected crossing.
         let mut step = fall.map_or(FIRST_STEP, |fall| (here.abs() / fall + 0.4 * precision).min(FIRST_STEP));
         while at_high > 0.0 {
             (low, at_low) = (high, at_high);
@@ -463,8 +463,8 @@ impl<'a> Search<'a> {
             at_low = over(low);
             step *= 2.0;
         }
-        // The logarithm is nearly a line: where it crosses, if that is not too near an end, else in
-        // the middle.
+        // The logarithm is nearly linear: tries its crossing, or the middle if that is too near an
+        // end.
         for _ in 0..MAX_STEPS {
             let width = high - low;
             if width <= precision {
@@ -484,9 +484,9 @@ impl<'a> Search<'a> {
         (sizes.iter().sum::<f64>() <= MAX_SIZE).then_some(sizes)
     }
 
-    /// Whole sizes, none of which can lose a hundredth or a bucket.
+    /// Finds whole sizes, none of which can lose 1% or one bucket.
     fn polish(&self, mut sizes: Vec<u64>) -> Option<Vec<u64>> {
-        // The first level, where a bucket counts least, is made to fit.
+        // Makes the first level fit, where a bucket matters least.
         let first = sizes[0];
         let mut high = first;
         while !self.fits(&sizes) {
@@ -496,7 +496,7 @@ impl<'a> Search<'a> {
             }
             sizes[0] = high;
         }
-        // Levels that are of no use.
+        // Drops useless levels.
         while sizes.len() > 1 && self.fits(&sizes[..sizes.len() - 1]) {
             sizes.pop();
         }
@@ -517,18 +517,18 @@ impl<'a> Search<'a> {
             }
             let (size, step) = (sizes[0], (sizes[0] / 100).max(1));
             sizes[0] = self.least_first(&sizes, size.saturating_sub(step));
-            // What the first level gave up, no other can give up as well; but where a hundredth is
-            // a bucket, see once more.
+            // What the first level gave up, no other can give up too; but if 1% is one bucket, try
+            // again.
             if sizes[0] == size || sizes.iter().all(|size| *size >= 100) {
                 return Some(sizes);
             }
         }
     }
 
-    /// The least first level above a number that is too small, with the others as they are: they
-    /// fit.
+    /// Finds the least first level above a number that is too small. The other levels stay as they
+    /// are, which fits.
     fn least_first(&self, sizes: &[u64], mut low: u64) -> u64 {
-        /// The logarithm is nearly a line; if it is not, halving finds it.
+        /// The logarithm is nearly linear; otherwise halving finds it.
         const MAX_CROSSINGS: u32 = 4;
         let mut tried = sizes.to_vec();
         let ln_target = ln(self.targets.odds.value());
@@ -556,8 +556,7 @@ fn whole(sizes: &[f64]) -> Vec<u64> {
     sizes.iter().map(|size| ceil(size.clamp(1.0, MAX_PLACES as f64)) as u64).collect()
 }
 
-/// The stash under churn, if it is known: without its correction, which is left out where it is too
-/// large, it is not.
+/// The stash under churn; unknown if its correction is too large to apply.
 fn stash(state: &moves::SteadyState) -> f64 {
     if state.expected_stash == state.limit_of_stash && state.limit_of_stash > 0.0 {
         return f64::INFINITY;
@@ -565,7 +564,7 @@ fn stash(state: &moves::SteadyState) -> f64 {
     state.expected_stash
 }
 
-/// The fewest levels of restricted hashing, with the policy that has the smallest stash.
+/// Finds the fewest levels of restricted hashing, with the policy that has the smallest stash.
 fn smallest_restricted(targets: &TableTargets) -> Option<PlannedTable> {
     let Odds::Churn(most) = targets.odds else { return None };
     let keep = |policy| match policy {

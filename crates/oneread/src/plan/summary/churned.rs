@@ -1,41 +1,41 @@
 //! A summary of filters with counters, long after its table was filled.
 //!
 //! Random items are deleted and new ones inserted in their place. A turnover is as many of these
-//! steps as there are items. Two things happen to the filters:
+//! steps as there are items. This has two effects on the filters:
 //!
-//! - **Deep levels fill.** In n steps, `a_0` = n insertions arrive at the first level; the fraction
+//! - **Deep levels fill.** In n steps, `a_0` = n insertions reach the first level. The fraction
 //!   `x_i` of the buckets of level i is full, so that `a_(i+1)` = `a_i`·`x_i` go on to the next
 //!   one. An item is deleted once in n steps. So the number of items in a bucket is a birth-death
 //!   process: up at the rate `a_i` over the number of buckets unless it is full, down from j at the
-//!   rate j. Many more items end up in deep levels than in a table filled once: 333 instead of 72
-//!   at the third level or deeper, in the paper's example. The filters of these levels are fuller
-//!   than planned.
-//! - **Counters saturate.** Items that are counted come at some rate a and each leaves at the rate
-//!   1, and raise a given counter with probability q. So the value of a counter is a birth-death
-//!   process too: up at the rate a·q, down from j at the rate j. One that reaches its maximum stays
-//!   there. The filter of a level counts the items there or deeper, a = `a_i`; in a single filter,
-//!   each cell has a counter of its own for the items at each level, a = `a_i` − `a_(i+1)`.
+//!   rate j. Many more items end up in deep levels than in a table filled once: in the paper's
+//!   example, 333 instead of 72 at the third level or deeper. The filters of these levels are
+//!   fuller than planned.
+//! - **Counters saturate.** Counted items come at some rate a, leave at the rate 1 each, and raise
+//!   a given counter with probability q. So the value of a counter is a birth-death process too: up
+//!   at the rate a·q, down from j at the rate j. At its maximum it stays there. The filter of a
+//!   level counts the items there or deeper, a = `a_i`. In a single filter, each cell has a counter
+//!   for the items at each level, a = `a_i` − `a_(i+1)`.
 //!
 //! The fraction of counters above 0 then gives the probability that a filter names its level for a
 //! key above it, averaged over the number of items there, which varies like a Poisson number.
 //!
 //! # What is exact
-//! It is the limit for many buckets, and the number of items of a level and deeper is taken for a
-//! Poisson number. In the second level of a finite table it varies less, by a third, so plans of
-//! small tables are too high. Shares of wrong levels, by simulation of the Markov chain of the
-//! numbers of items, with ideal filters whose counters never saturate (a test repeats it):
+//! It is the limit for many buckets, and the number of items of a level and deeper is assumed to be
+//! Poisson. In the second level of a finite table it varies less, by a third, so that plans of
+//! small tables are too high. A simulation of the Markov chain of the numbers of items, with ideal
+//! filters whose counters never saturate, finds these shares of wrong levels (a test repeats it):
 //!
 //! | items | turnovers | planned | simulated |
 //! | --- | --- | --- | --- |
 //! | 10,000, the paper's table and filters | 1 | 7.67e-5 | (7.70 ± 0.09)e-5 |
 //! | | 8 | 0.01373 | 0.01372 ± 0.00012 |
-//! | 1000 in a table and filters a tenth as large | 4 | 0.0213 | 0.0205 ± 0.0001 |
-//! | 100 in those of a hundredth, with fewer hashes | 4 | 0.00126 | 0.00108 ± 0.00001 |
+//! | 1000, in a table and filters a tenth as large | 4 | 0.0213 | 0.0205 ± 0.0001 |
+//! | 100, in a table and filters 1% as large, with fewer hashes | 4 | 0.00126 | 0.00108 ± 0.00001 |
 //!
-//! So shares of 10^-5 and more are right to 3% for 10,000 items, 5% for 1000 and 20% for 100, there
-//! always too high. Names of small filters that are much rarer are right to an order of magnitude.
+//! So shares of at least 10^-5 are right to 3% for 10,000 items, 5% for 1000 and 20% for 100,
+//! always too high there. Much rarer names of small filters are right to an order of magnitude.
 //!
-//! With the summaries of the library, in the table of the paper (a test repeats this too):
+//! With the library's summaries, in the table of the paper (a test repeats this too):
 //!
 //! | summary | turnovers | planned | simulated |
 //! | --- | --- | --- | --- |
@@ -59,32 +59,33 @@ use crate::plan::occupancy;
 /// The most turnovers that are followed.
 pub const MAX_TURNOVERS: f64 = 1000.0;
 
-/// What a summary of counters has become after some turnovers.
+/// The state of a summary with counters after some turnovers.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Churned {
     /// The expected items of each level.
     pub items: Vec<f64>,
-    /// The expected number of counters that are saturated, for each level.
+    /// The expected number of saturated counters of each level.
     pub saturated: Vec<f64>,
-    /// For each level, the probability that its counters alone take a key that is above it for one
-    /// at this level or deeper.
+    /// For each level, the probability that its counters alone place a key from above at this level
+    /// or deeper.
     pub named: Vec<f64>,
     /// The share of lookups of present keys that name a wrong level first, and read a second time
     /// if the bucket there is in use.
     pub wrong_first: f64,
 }
 
-/// What a [`CountingMultiFilterSummary`](crate::summary::CountingMultiFilterSummary) has become
-/// when each item of a filled table has been replaced `turnovers` times.
+/// Computes the state of a
+/// [`CountingMultiFilterSummary`](crate::summary::CountingMultiFilterSummary) after each item of a
+/// filled table has been replaced `turnovers` times.
 ///
 /// The share of wrong levels is right to 3% for 10,000 items or more, to 5% for 1000 and to 20% for
 /// 100, if it is above 10^-5 and few counters are saturated: the calculation is the limit for many
 /// items.
 ///
 /// # Errors
-/// If there are no turnovers or more than [`MAX_TURNOVERS`], or if the filters (and the list behind
-/// them) are not for as many levels as the table has.
+/// If there are no turnovers or more than [`MAX_TURNOVERS`], or if the filters (and their list) are
+/// not for as many levels as the table has.
 ///
 /// # Example
 /// ```
@@ -96,7 +97,8 @@ pub struct Churned {
 /// let table = MultilevelPlan::new(&table, 10_000)?;
 /// let filters = [(106_000, 7), (87_500, 49), (5_500, 49), (500, 49), (100, 49)];
 /// let filters = CountingFiltersLayout::usual(MultipleFiltersLayout::new(filters)?);
-/// // Sized for a table filled once, where hardly any lookup reads twice: after ten turnovers, one in 70.
+/// // Sized for a table filled once, where hardly any lookup reads twice: after ten turnovers, one
+/// // in 70.
 /// let new = summary::churned(&table, &filters, 1e-6)?;
 /// assert!(new.wrong_first < 1e-9);
 /// let old = summary::churned(&table, &filters, 10.0)?;
@@ -127,8 +129,9 @@ pub fn churned(
     Ok(levels.churned(&counters, named))
 }
 
-/// What a [`CountingSingleFilterSummary`](crate::summary::CountingSingleFilterSummary) has become
-/// when each item of a filled table has been replaced `turnovers` times.
+/// Computes the state of a
+/// [`CountingSingleFilterSummary`](crate::summary::CountingSingleFilterSummary) after each item of
+/// a filled table has been replaced `turnovers` times.
 ///
 /// # Errors
 /// If there are no turnovers or more than [`MAX_TURNOVERS`], or if the cells do not have counters
@@ -144,7 +147,7 @@ pub fn churned(
 /// let table = MultilevelPlan::new(&table, 10_000)?;
 /// let filter = SingleFilterLayout::new(120_000, 15)?;
 /// let cells = CountingCellsLayout::new(filter, [4, 4, 3, 2, 2])?;
-/// // The paper's single filter has room for what churn brings: still one lookup in 10^9 or fewer.
+/// // The paper's single filter has room for churn: still at most one lookup in 10^9.
 /// assert!(summary::churned_single(&table, &cells, 100.0)?.wrong_first < 1e-9);
 /// // Counters of one bit never count down: all keys that were ever at the second level stay.
 /// let narrow = CountingCellsLayout::new(filter, [4, 1, 1, 1, 1])?;
@@ -165,8 +168,8 @@ pub fn churned_single(
     let levels =
         follow(levels, &mut counters, turnovers, |arrivals, level| arrivals[level] - arrivals[level + 1]);
     let named = (0..counters.len()).map(|level| {
-        // A cell names the level or a deeper one if any of these counters is above 0. The bands
-        // are independent, given the items.
+        // A cell names the level or a deeper one if any of these counters is above 0. Given the
+        // items, the bands are independent.
         let items = levels.at_or_below(level);
         let raised = Raised::new(&counters[level..], items);
         over_poisson(items, |items| exp(f64::from(hashes) * ln(raised.with(items))))
@@ -181,16 +184,15 @@ fn check_levels(table: &MultilevelPlan, of_summary: usize, turnovers: f64) -> Re
     check("levels of the summary", of_summary as f64, count, count)
 }
 
-/// The steps in which a count changes once: a step of the midpoint rule errs by the cube of its
-/// inverse.
+/// Steps per change of a count: a step of the midpoint rule errs by the cube of its inverse.
 const STEPS_PER_CHANGE: f64 = 4.0;
 
-/// What comes faster than this, per turnover, is followed as if it came at this rate: all but one
-/// in a thousand buckets are full then, and all counters soon saturated.
+/// The highest rate followed, per turnover; faster ones are treated like it. All but one in 1000
+/// buckets are full then, and all counters soon saturated.
 const FASTEST: f64 = 1000.0;
 
-/// Follows levels and counters, given which insertions of a turnover the counters of a level count:
-/// by those that arrive at each level, and at the stash.
+/// Follows levels and counters. `counted` gives the insertions per turnover that a level's counters
+/// count, from those that reach each level and the stash.
 fn follow(
     mut levels: Levels,
     counters: &mut [Counters],
@@ -216,17 +218,17 @@ fn follow(
     levels
 }
 
-/// A birth-death process: what is counted comes at some rate, and each leaves at the rate 1.
+/// A birth-death process: counted items come at some rate, and each leaves at the rate 1.
 #[derive(Clone)]
 struct Counts {
-    /// The fraction that has each value; the last is the maximum.
+    /// The fraction with each value; the last is the maximum.
     values: Vec<f64>,
-    /// Whether one that reached its maximum stays there. Else it only takes no more.
+    /// Whether a maximum is permanent. Otherwise it only stops counting up.
     sticks: bool,
 }
 
 impl Counts {
-    /// Poisson numbers of a mean, cut off at `most`.
+    /// Poisson numbers with a mean, cut off at `most`.
     fn poisson(mean: f64, most: usize, sticks: bool) -> Self {
         let mut values = vec![0.0; most + 1];
         let (mut here, mut below) = (exp(-mean), 0.0);
@@ -235,7 +237,7 @@ impl Counts {
             below += here;
             here *= mean / (value + 1) as f64;
         }
-        // The sum of the tail, which 1 − below would round away.
+        // Sums the tail, which 1 − below would round away.
         let (mut tail, mut value) = (0.0, most as f64);
         while here > 0.0 && here > tail * f64::EPSILON {
             tail += here;
@@ -246,9 +248,9 @@ impl Counts {
         Self { values, sticks }
     }
 
-    /// The same with this mean after they are cut off.
+    /// Like [`poisson`](Self::poisson), but with this mean after the cut.
     fn poisson_with_mean(mean: f64, most: usize) -> Self {
-        /// Where all are at the maximum, to any float.
+        /// From this mean on, all are at the maximum, to a float's precision.
         const FULL: f64 = 1e4;
         let (mut low, mut high) = (mean, FULL);
         while high > low * (1.0 + 1e-14) {
@@ -270,7 +272,7 @@ impl Counts {
         self.values.iter().enumerate().map(|(value, fraction)| value as f64 * fraction).sum()
     }
 
-    /// After a step in which they change as they do at another moment.
+    /// The state after a step with the changes of another moment.
     fn after(&self, moment: &Self, up: f64, step: f64) -> Self {
         let mut after = self.clone();
         let most = self.values.len() - 1;
@@ -291,7 +293,7 @@ impl Counts {
     }
 }
 
-/// The items of the buckets of each level.
+/// The number of items per bucket of each level.
 struct Levels {
     buckets: Vec<f64>,
     loads: Vec<Counts>,
@@ -299,7 +301,7 @@ struct Levels {
 }
 
 impl Levels {
-    /// A table filled once.
+    /// Starts from a table filled once.
     fn new(table: &MultilevelPlan) -> Self {
         let layout = table.layout();
         let buckets: Vec<f64> = layout.levels().iter().map(|&buckets| buckets as f64).collect();
@@ -317,7 +319,7 @@ impl Levels {
         self.items()[level..].iter().sum()
     }
 
-    /// The insertions of a turnover that arrive at each level, and at the stash.
+    /// The insertions per turnover that reach each level, and the stash.
     fn arrivals(&self) -> Vec<f64> {
         let mut arrivals = vec![self.all];
         let mut coming = self.all;
@@ -332,7 +334,7 @@ impl Levels {
         arrivals.iter().zip(&self.buckets).map(|(arrivals, buckets)| (arrivals / buckets).min(FASTEST))
     }
 
-    /// The rate at which a bucket changes, at most.
+    /// The highest rate at which a bucket changes.
     fn most_changes(&self, arrivals: &[f64]) -> f64 {
         let changes = self.ups(arrivals).zip(&self.loads).map(|(up, loads)| up + loads.values.len() as f64);
         changes.fold(1.0, f64::max)
@@ -358,10 +360,10 @@ impl Levels {
 struct Counters {
     places: f64,
     hashes: u32,
-    /// The probability that an item raises a given counter; or the expected number of its probes
+    /// The probability that an item raises a given counter, or the expected number of its probes
     /// there.
     raises: f64,
-    /// The logarithm of the probability that an item does not.
+    /// The logarithm of the probability that an item does not raise it.
     ln_spares: f64,
     counts: Counts,
 }
@@ -376,7 +378,7 @@ impl Counters {
         Self::new(places, hashes, raises, ln_spares, bits, items)
     }
 
-    /// Of the cells, in a band for each hash function.
+    /// The counters of cells, in one band per hash function.
     fn of_cells(cells: u64, hashes: u32, bits: u32, items: f64) -> Self {
         let raises = f64::from(hashes) / cells as f64;
         Self::new(cells, hashes, raises, ln_1p(-raises), bits, items)
@@ -391,17 +393,17 @@ impl Counters {
         (arrivals * self.raises).min(FASTEST)
     }
 
-    /// Whether hardly any counter is left that can change.
+    /// Reports whether hardly any counter can still change.
     fn is_spent(&self) -> bool {
         self.counts.below_maximum().iter().sum::<f64>() < f64::EPSILON
     }
 
-    /// The rate at which a counter changes, at most.
+    /// The highest rate at which a counter changes.
     fn most_changes(&self, arrivals: f64) -> f64 {
         if self.is_spent() { 0.0 } else { self.up(arrivals) + self.counts.values.len() as f64 }
     }
 
-    /// By the midpoint rule.
+    /// Advances by the midpoint rule.
     fn advance(&mut self, arrivals: f64, step: f64) {
         if !self.is_spent() {
             let up = self.up(arrivals);
@@ -410,10 +412,10 @@ impl Counters {
         }
     }
 
-    /// The probability that a filter with so many items has all counters of another key above 0.
+    /// The probability that a filter with `items` items has all counters of another key above 0.
     fn filter_names(&self, raised: &Raised, items: f64) -> f64 {
         let hashes = f64::from(self.hashes);
-        // The number of counters in use varies: exactly known where none is saturated.
+        // The number of counters in use varies; it is exactly known where none is saturated.
         let alone = if items >= 1.0 {
             let exact = occupancy::ln_all_probes_set(self.places as u64, items * hashes, self.hashes);
             let saturated = self.counts.at_maximum();
@@ -425,16 +427,16 @@ impl Counters {
     }
 }
 
-/// How likely it is that some counter of a place is above 0.
+/// The probability that some counter of a place is above 0.
 struct Raised {
     /// The probability that one is saturated.
     saturated: f64,
-    /// The logarithm of the probability that all are 0 if none is, for each item.
+    /// The logarithm of the probability that all are 0 if none is saturated, per item.
     ln_zero_per_item: f64,
 }
 
 impl Raised {
-    /// Of these counters, with this mean number of items.
+    /// Combines these counters, with this mean number of items.
     fn new<'a>(counters: impl IntoIterator<Item = &'a Counters>, items: f64) -> Self {
         let mut raised = Self { saturated: 0.0, ln_zero_per_item: 0.0 };
         for counters in counters {
@@ -442,8 +444,8 @@ impl Raised {
             let (zero, others) = counters.counts.below_maximum().split_at(1);
             let others: f64 = others.iter().sum();
             if others > 0.0 && items > 0.0 {
-                // A Poisson number of items came to this. That of a known number differs a little
-                // where there are few places.
+                // A Poisson number of items led to this. A known number differs slightly if there
+                // are few places.
                 let of_known = counters.ln_spares / counters.raises;
                 raised.ln_zero_per_item += of_known * ln_1p(others / zero[0]) / items;
             }
@@ -451,7 +453,7 @@ impl Raised {
         raised
     }
 
-    /// The probability with so many items.
+    /// The probability with `items` items.
     fn with(&self, items: f64) -> f64 {
         if items == 0.0 {
             return self.saturated;
@@ -462,7 +464,7 @@ impl Raised {
 
 /// The mean of a function over a Poisson number with this mean.
 fn over_poisson(mean: f64, function: impl Fn(f64) -> f64) -> f64 {
-    /// In standard deviations: how far a number is followed, and by which steps.
+    /// In standard deviations: how far a number is followed, and in which steps.
     const FAR: i32 = 7;
     const STEPS: i32 = 4;
     let (mut sum, mut weights) = (0.0, 0.0);

@@ -1,4 +1,4 @@
-//! The sorted strings of section VII: a random string of b bits for each key.
+//! The sorted strings of section VII: a random string of b bits per key.
 
 use crate::layout::InterpolationLayout;
 
@@ -12,12 +12,12 @@ pub(super) fn odds(table: &MultilevelPlan, layout: InterpolationLayout) -> Odds 
     let equal = one_in_two_to_the(layout.fingerprint_bits());
     let ln_any_of = |strings: u64| ln(-expm1(strings as f64 * ln_1p(-equal)));
 
-    // A key's string is asked for; each level with an equal one is named, so all are read where the
-    // bucket has an item.
+    // A lookup names each level with a string equal to the key's, and reads those where the bucket
+    // has an item.
     let levels = table.layout().level_count();
     let read_at = |level: usize| {
         let occupied = table.expectation_at(level, |reached| reads::occupied(table, level, reached));
-        // As if the level always had the expected number of items, a little too much.
+        // As if the level always had the expected number of items, which is slightly too high.
         -expm1(table.expected()[level] * ln_1p(-equal)) * occupied
     };
     let mut above = 0.0;
@@ -48,9 +48,9 @@ fn one_in_two_to_the(bits: u32) -> f64 {
 
 /// The birthday problem: ln Pr(all strings differ) = Σ ln(1 − i/N) over i < n, with N = 2^bits.
 fn ln_all_differ(items: u64, bits: u32) -> f64 {
-    /// Up to so many terms are added up one by one.
+    /// The most terms that are added up one by one.
     const FEW: u64 = 1 << 20;
-    /// Beyond this no float tells the probability of a pair from 1.
+    /// Beyond this, the probability of a pair rounds to 1.
     const CERTAIN: f64 = 100.0;
     /// Terms of the series below: the last is r^11 with r below 2·CERTAIN/FEW.
     const TERMS: u32 = 6;
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn twenty_three_people() {
-        // Three strings of two bits differ with probability 3/4 · 2/4, five never do.
+        // Three strings of two bits differ with probability 3/4 · 2/4; five never do.
         assert!((ln_all_differ(3, 2) - ln_1p(3.0 / 8.0 - 1.0)).abs() < 1e-15);
         assert_eq!(ln_all_differ(5, 2), f64::NEG_INFINITY);
         assert_eq!(ln_all_differ(1, 1), 0.0);

@@ -1,25 +1,24 @@
-//! The odds of a summary: how often it names the wrong level, or any level for a key that is not
-//! there, and what that costs in reads.
+//! The odds of a summary: how often it names a wrong level, or any level for an absent key, and
+//! what that costs in reads.
 //!
 //! Letters in the formulas: n items, levels i from 0 of `m_i` buckets; `S_i` are the items that
 //! reach level i or deeper, `L_i` those at level i; `q_i`(s) is the probability that the summary
-//! takes a key above level i for one at level i or deeper, when there are s of these.
+//! places a key from above level i at level i or deeper, when s items are there.
 //!
 //! # Failures
 //! Given `S_(i+1)` = s, a key at level i fails with probability `q_(i+1)`(s), so that
-//! `E[L_i·q_(i+1)(S_(i+1))]` keys of level i are expected to, and their sum over the levels bounds
+//! `E[L_i·q_(i+1)(S_(i+1))]` keys of level i are expected to fail. Their sum over the levels bounds
 //! the probability of any failure (the paper's union bound, "fairly tight" while it is small). The
 //! expectation is over the joint distribution of `L_i` and `S_(i+1)`, which
-//! [`multilevel`](super::multilevel) has exactly.
+//! [`multilevel`](super::multilevel) computes exactly.
 //!
 //! # Reads
-//! A table keeps one bit a bucket that says whether the bucket has any item, and an empty bucket is
-//! not read. A lookup reads the level named and then those above it, until it finds the key. So
-//! each level j below the key's own costs a read if the summary names level j or deeper and the
-//! key's bucket there has an item. The level right below is counted exactly; for those deeper
-//! still, the numbers of items at different levels are taken for independent. They add a share of
-//! about q_(j+1), a second mistake behind the first, so that the neglected correlation is a small
-//! part of a small part.
+//! A table keeps one bit per bucket that says whether the bucket has any item; a lookup skips empty
+//! buckets. It reads the level named and then those above it, until it finds the key. So each level
+//! j below the key's own costs a read if the summary names level j or deeper and the key's bucket
+//! there has an item. The level right below is counted exactly. For deeper levels, the numbers of
+//! items at different levels are assumed to be independent. They add a share of about q_(j+1), a
+//! second mistake after the first, so that the neglected correlation is negligible.
 //!
 //! # Source
 //! Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, sections VII, VIII and
@@ -44,7 +43,7 @@ pub(in crate::plan) use reads::{LevelReads, Naming, expected as expected_reads};
 pub(in crate::plan) use single::{extra_reads_of_cells, ln_failure_of_cells, ln_names_of_cells};
 pub use single::{hashes_for_failures, hashes_for_false_positives};
 
-/// What a summary of a layout says of a multilevel table with a number of items.
+/// The odds of a summary's layout for a multilevel table with a number of items.
 ///
 /// # Example
 /// ```
@@ -54,12 +53,15 @@ pub use single::{hashes_for_failures, hashes_for_false_positives};
 /// let table = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500])?;
 /// let filters = [(106_000, 7), (87_500, 49), (5_500, 49), (500, 49)];
 /// // Each level needs its filter.
-/// assert!(SummaryPlan::new(&table, 10_000, &MultipleFiltersLayout::new(filters)?.into()).is_err());
+/// assert!(
+///     SummaryPlan::new(&table, 10_000, &MultipleFiltersLayout::new(filters)?.into()).is_err()
+/// );
 ///
 /// let filters = [(106_000, 7), (87_500, 49), (5_500, 49), (500, 49), (100, 49)];
 /// let summary = SummaryLayout::from(MultipleFiltersLayout::new(filters)?);
 /// let plan = SummaryPlan::new(&table, 10_000, &summary)?;
-/// // The paper's Table III: 4.97e-12 with the crises, .006 and 32 450 bytes with a bit a bucket.
+/// // The paper's Table III: 4.97e-12 with the crises, 0.006, and 32,450 bytes with one bit per
+/// // bucket.
 /// assert!(((plan.failure() + plan.crisis_probability()) / 4.9719e-12 - 1.0).abs() < 1e-5);
 /// assert!((plan.false_positive() - 0.00616).abs() < 5e-6);
 /// assert_eq!(plan.byte_len() + plan.occupancy_bytes(), 32_450);
@@ -72,7 +74,7 @@ pub struct SummaryPlan {
     odds: Odds,
 }
 
-/// What the kinds compute, each in its way.
+/// What each kind computes in its own way.
 #[derive(Clone, Debug)]
 struct Odds {
     ln_false_positive: f64,
@@ -84,7 +86,7 @@ struct Odds {
 }
 
 impl SummaryPlan {
-    /// Plans a table and its summary for so many items.
+    /// Plans a table of `items` items and its summary.
     ///
     /// # Errors
     /// If there are no items or [too many](MultilevelPlan::MAX_ITEMS), and as
@@ -93,10 +95,10 @@ impl SummaryPlan {
         Self::with_table(MultilevelPlan::new(table, items)?, summary)
     }
 
-    /// Plans a summary for a table that is planned already.
+    /// Plans a summary for an already planned table.
     ///
     /// # Errors
-    /// If multiple filters are not as many as there are levels.
+    /// If the number of filters differs from the number of levels.
     pub fn with_table(table: MultilevelPlan, summary: &SummaryLayout) -> Result<Self, LayoutError> {
         let odds = match summary {
             SummaryLayout::Interpolation(layout) => interpolation::odds(&table, *layout),
@@ -112,56 +114,55 @@ impl SummaryPlan {
         &self.table
     }
 
-    /// What was planned.
+    /// The planned layout.
     #[must_use]
     pub const fn layout(&self) -> &SummaryLayout {
         &self.layout
     }
 
-    /// The probability that a level is named for a key that is not in the table.
+    /// The probability that a level is named for an absent key.
     ///
-    /// Exact; for multiple filters that of the first filter, unpartitioned.
+    /// Exact; for multiple filters, that of the first filter, unpartitioned.
     #[must_use]
     pub fn false_positive(&self) -> f64 {
         exp(self.odds.ln_false_positive)
     }
 
-    /// The logarithm of [`false_positive`](Self::false_positive), also where that is too small for
-    /// a float.
+    /// The logarithm of [`false_positive`](Self::false_positive), even where that underflows a
+    /// float.
     #[must_use]
     pub const fn ln_false_positive(&self) -> f64 {
         self.odds.ln_false_positive
     }
 
-    /// The paper's bound on the probability of any failure, crises apart: an expected number, so it
-    /// may be more than 1.
+    /// The paper's bound on the probability of any failure, without crises: an expected number,
+    /// which may exceed 1.
     ///
-    /// Interpolation: the expected number of pairs of equal strings, whatever their levels. Single
-    /// filter: the expected number of keys that fail. Multiple filters: the same, by the formula of
-    /// partitioned filters.
+    /// For interpolation, the expected number of pairs of equal strings, at any levels. For a
+    /// single filter, the expected number of keys that fail. For multiple filters, the same by the
+    /// formula of partitioned filters.
     #[must_use]
     pub fn failure(&self) -> f64 {
         exp(self.odds.ln_failure)
     }
 
-    /// The logarithm of [`failure`](Self::failure), also where that is too small for a float.
+    /// The logarithm of [`failure`](Self::failure), even where that underflows a float.
     #[must_use]
     pub const fn ln_failure(&self) -> f64 {
         self.odds.ln_failure
     }
 
-    /// The same without what the paper neglects.
+    /// Like [`failure`](Self::failure), but with what the paper neglects.
     ///
-    /// Interpolation: the exact probability that two strings are equal. Single filter: as
-    /// [`failure`](Self::failure), whose formula is exact for bands. Multiple filters: the expected
-    /// number of keys that fail, by the exact formula of unpartitioned filters.
+    /// For interpolation, the exact probability that two strings are equal. For a single filter, as
+    /// [`failure`](Self::failure), whose formula is exact for bands. For multiple filters, the
+    /// expected number of keys that fail, by the exact formula of unpartitioned filters.
     #[must_use]
     pub fn failure_exact(&self) -> f64 {
         exp(self.odds.ln_failure_exact)
     }
 
-    /// The logarithm of [`failure_exact`](Self::failure_exact), also where that is too small for a
-    /// float.
+    /// The logarithm of [`failure_exact`](Self::failure_exact), even where that underflows a float.
     #[must_use]
     pub const fn ln_failure_exact(&self) -> f64 {
         self.odds.ln_failure_exact
@@ -183,25 +184,25 @@ impl SummaryPlan {
         self.table.crisis_probability()
     }
 
-    /// The expected reads beyond the first of a lookup of a key that is in the table.
+    /// The expected reads per hit beyond the first.
     #[must_use]
     pub const fn extra_reads_per_hit(&self) -> f64 {
         self.odds.extra_reads_per_hit
     }
 
-    /// The expected reads of a lookup of a key that is not.
+    /// The expected reads per miss.
     #[must_use]
     pub const fn reads_per_miss(&self) -> f64 {
         self.odds.reads_per_miss
     }
 
-    /// The bytes of the summary, without the bit a bucket.
+    /// The bytes of the summary, without the bits per bucket.
     #[must_use]
     pub fn byte_len(&self) -> u64 {
         self.layout.byte_len(self.table.items(), self.table.layout())
     }
 
-    /// The bytes of the bit a bucket.
+    /// The bytes of the table's bitmap, one bit per bucket.
     #[must_use]
     pub fn occupancy_bytes(&self) -> u64 {
         self.table.layout().occupancy_bytes()

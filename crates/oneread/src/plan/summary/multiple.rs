@@ -2,11 +2,10 @@
 //!
 //! # Lists
 //! A list from level f on errs at level f if one of its s strings of b bits is that of the key, 1 −
-//! (1 − 2^−b)^s, and certainly if s items are more than it has room for. At a level i > f it errs
-//! with the strings of that level or deeper ones. Two things are left out: that a full list may err
-//! at levels behind f too, by at most as many keys as it has, beside all those of level f − 1; and
-//! that a string names its level at once and not step by step, which are reads behind a read that
-//! is as rare as 2^−b.
+//! (1 − 2^−b)^s, and certainly if s exceeds its capacity. At a level i > f it errs with the strings
+//! of that level or deeper ones. Two things are left out. First, a full list may also err at levels
+//! after f: by at most as many keys as it has, beside all those of level f − 1. Second, a string
+//! names its level at once and not step by step: such reads after a read are as rare as 2^−b.
 
 use alloc::vec::Vec;
 
@@ -20,21 +19,21 @@ use super::super::multilevel::MultilevelPlan;
 use super::Odds;
 use super::reads::{self, LevelReads, Naming};
 
-/// The error that a correction may have.
+/// The largest error of a correction.
 const ACCURACY: f64 = 1e-10;
 
-/// What one filter, or one level of a list, does to the keys of the level right above, and to
-/// others above that.
+/// The effect of one filter, or of one level of a list, on the keys of the level right above and of
+/// higher levels.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::plan) enum Part {
     /// The bits and hash functions of a filter.
     Filter(u64, u32),
-    /// The list, at its first level or behind it.
+    /// The list, at its first level or after it.
     List(ListLayout, bool),
 }
 
 impl Part {
-    /// What the level has; the list, if it has no filter.
+    /// The part of a level: its filter, or the list.
     fn of(layout: &MultipleFiltersLayout, level: usize) -> Self {
         match (layout.filters().get(level), layout.list()) {
             (Some(&(bits, hashes)), _) => Self::Filter(bits, hashes),
@@ -48,7 +47,7 @@ impl Part {
     fn ln_partitioned(self, items: u64) -> f64 {
         match self {
             Self::Filter(bits, hashes) => bloom::ln_partitioned(bits, hashes, items),
-            // Full, so that every key is taken for one of its own.
+            // A full list takes every key for one of its own.
             Self::List(list, true) if items > list.items() => 0.0,
             Self::List(list, _) => {
                 let ln_differs = ln_1p(-exp(-core::f64::consts::LN_2 * f64::from(list.fingerprint_bits())));
@@ -57,13 +56,13 @@ impl Part {
         }
     }
 
-    /// The logarithm of the expected number of keys right above the level that fail, by the formula
+    /// The logarithm of the expected number of failing keys right above the level, by the formula
     /// of partitioned filters.
     pub(in crate::plan) fn ln_failure(self, table: &MultilevelPlan, level: usize) -> f64 {
         reads::ln_expectation_over_placed(&table.passed_on()[level - 1], |below| self.ln_partitioned(below))
     }
 
-    /// What the part costs in reads, by the exact formula.
+    /// The cost of the part in reads, by the exact formula.
     pub(in crate::plan) fn reads(self, table: &MultilevelPlan, level: usize) -> LevelReads {
         Exact::new(table, level, self).reads(table, level)
     }
@@ -71,12 +70,12 @@ impl Part {
 
 /// A part with the exact odds of unpartitioned filters.
 ///
-/// The exact formula is a sum of thousands of terms, and asked for at thousands of numbers of
-/// items; the quotient of both is smooth, so that a polynomial through few of them serves for all.
+/// The exact formula is a sum of thousands of terms, needed at thousands of numbers of items. The
+/// quotient of both formulas is smooth, so that a polynomial through few numbers suffices.
 struct Exact {
     part: Part,
-    /// The logarithm of how much likelier a mistake is than the formula of partitioned filters
-    /// says; none for a list.
+    /// The logarithm of the ratio between the exact probability of a mistake and that of
+    /// partitioned filters; `None` for a list.
     correction: Option<Interpolated>,
 }
 
@@ -95,7 +94,7 @@ impl Exact {
                 |items| {
                     let exact = bloom::ln_false_positive_probability(filter, items);
                     let partitioned = bloom::ln_partitioned(bits, hashes, items);
-                    // With no items both are certainly 0.
+                    // Without items both are certainly 0.
                     if partitioned == f64::NEG_INFINITY { 0.0 } else { exact - partitioned }
                 },
             )
@@ -108,7 +107,7 @@ impl Exact {
     }
 
     fn ln_names(&self, reached: u64) -> f64 {
-        // Of no items both are certainly 0, whatever the correction.
+        // Without items both are certainly 0, whatever the correction.
         self.part.ln_partitioned(reached) + self.correction.as_ref().map_or(0.0, |exact| exact.at(reached))
     }
 
@@ -117,9 +116,9 @@ impl Exact {
     }
 }
 
-/// The range of the numbers of items at a level that have a share in the expectation of a function.
+/// The range of the numbers of items at a level that matter to the expectation of a function.
 fn numbers_that_count(table: &MultilevelPlan, level: usize, function: impl Fn(u64) -> f64) -> (u64, u64) {
-    /// All others together are below the accuracy of a correction, whatever theirs would be.
+    /// All others together are below a correction's error.
     const MIN_SHARE: f64 = 1e-16;
     let Some(passed_on) = level.checked_sub(1).map(|above| &table.passed_on()[above]) else {
         return (table.items(), table.items());

@@ -1,4 +1,4 @@
-//! What mistakes of a summary cost in reads.
+//! The cost of a summary's mistakes in reads.
 
 use alloc::vec::Vec;
 
@@ -10,16 +10,15 @@ use super::super::multilevel::{MultilevelPlan, PassedOn};
 ///
 /// The first of them to choose the bucket stays there.
 pub(super) fn occupied(table: &MultilevelPlan, level: usize, reached: u64) -> f64 {
-    // A level of one bucket would be 0 times an infinite logarithm.
+    // A level of one bucket would give 0 times an infinite logarithm.
     if reached == 0 {
         return 0.0;
     }
     -expm1(reached as f64 * ln_1p(-1.0 / table.layout().levels()[level] as f64))
 }
 
-/// By level: the logarithm of the expected number of keys there that fail, where a key fails with a
-/// probability that depends on the level below and the number of items that reach it; given by its
-/// logarithm.
+/// The logarithm of the expected number of failing keys, by level. `ln_fails` gives the logarithm
+/// of a key's probability to fail, from the level below and the number of items that reach it.
 pub(super) fn ln_failures(table: &MultilevelPlan, ln_fails: impl Fn(usize, u64) -> f64) -> Vec<f64> {
     let levels = table.layout().level_count();
     let of_level = |level: usize| {
@@ -44,21 +43,21 @@ pub(super) fn ln_expectation_over_placed(passed_on: &PassedOn, ln_function: impl
     ln_largest + ln(sum)
 }
 
-/// What the mistakes of a summary cost at one level; the levels do not depend on each other.
+/// The cost of a summary's mistakes at one level; levels do not affect each other.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::plan) struct LevelReads {
-    /// How likely the level or a deeper one is named for a key that is above, and how likely its
+    /// The probability that the level or a deeper one is named for a key above it, and that its
     /// bucket here is then read.
     named: f64,
     reads: f64,
-    /// How many keys of the level right above are expected to have the level named, or ask about it
-    /// whatever is named, and how many to read their buckets here.
+    /// The expected keys of the level right above that have the level named, or query it anyway,
+    /// and those that read their buckets here.
     asked: f64,
     pub(in crate::plan) reads_from_above: f64,
 }
 
-/// Whether a level is named only if all between the key's own and it are too, each by a chance of
-/// its own.
+/// Whether a level is named only if all levels between the key's own and it are named too, each
+/// independently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::plan) enum Naming {
     StepByStep,
@@ -66,10 +65,10 @@ pub(in crate::plan) enum Naming {
 }
 
 impl LevelReads {
-    /// Of a level that is never named.
+    /// For a level that is never named.
     pub(in crate::plan) const NONE: Self = Self { named: 0.0, reads: 0.0, asked: 0.0, reads_from_above: 0.0 };
 
-    /// Of a summary that names the level, or a deeper one, with a probability that depends on the
+    /// For a summary that names the level, or a deeper one, with a probability that depends on the
     /// number of items there.
     pub(in crate::plan) fn new(
         table: &MultilevelPlan,
@@ -77,7 +76,7 @@ impl LevelReads {
         naming: Naming,
         names: impl Fn(u64) -> f64,
     ) -> Self {
-        // Levels nearly empty are asked about most often.
+        // Nearly empty levels are queried most often.
         let read = |named: f64, reached: u64| {
             if named == 0.0 { 0.0 } else { named * occupied(table, level, reached) }
         };
@@ -102,9 +101,9 @@ impl LevelReads {
     }
 }
 
-/// The extra reads of all hits together, and the reads of a miss.
+/// The extra reads of all hits together, and the reads per miss.
 pub(in crate::plan) fn expected(levels: &[LevelReads], naming: Naming) -> (f64, f64) {
-    // Reads at `first` and deeper, of a key that `first` was asked about with this probability.
+    // Reads at `first` and deeper, for a key that queries `first` with probability `asked`.
     let deeper = |mut asked: f64, first: usize| {
         let mut sum = 0.0;
         for level in levels.get(first..).unwrap_or_default() {

@@ -1,5 +1,5 @@
-//! The single filter of section VIII-A: cells hold the deepest level that fell on them, in a band
-//! for each hash function.
+//! The single filter of section VIII-A: a cell holds the deepest level of its keys, in one band per
+//! hash function.
 
 use alloc::vec::Vec;
 
@@ -25,7 +25,7 @@ pub(in crate::plan) fn ln_failure_of_cells(table: &MultilevelPlan, layout: Singl
     ln_failure_by_level(table, layout).into_iter().fold(f64::NEG_INFINITY, ln_sum)
 }
 
-/// The extra reads of a hit, and the reads of a miss.
+/// The extra reads per hit, and the reads per miss.
 pub(in crate::plan) fn extra_reads_of_cells(
     table: &MultilevelPlan,
     layout: SingleFilterLayout,
@@ -50,7 +50,7 @@ pub(super) fn odds(table: &MultilevelPlan, layout: SingleFilterLayout) -> Odds {
     }
 }
 
-/// The number of hash functions that makes false positives of a single filter rarest: about ln 2 ·
+/// The number of hash functions with the fewest false positives of a single filter: about ln 2 ·
 /// m/n.
 ///
 /// # Errors
@@ -60,11 +60,11 @@ pub fn hashes_for_false_positives(cells: u64, items: u64) -> Result<u32, LayoutE
     Ok(fewest(cells, |layout| ln_names_of_cells(layout, items.max(1))))
 }
 
-/// The number of hash functions that makes failures of keys at the first level rarest, by far the
-/// likeliest failures: about ln 2 · m/s, where s items are deeper.
+/// The number of hash functions with the fewest failures of keys at the first level, by far the
+/// likeliest: about ln 2 · m/s, where s items are deeper.
 ///
-/// Far more than [`hashes_for_false_positives`], so that a number in between is a compromise
-/// (section VIII-A of the paper).
+/// Far more than [`hashes_for_false_positives`]; a number in between is a compromise (section
+/// VIII-A of the paper).
 ///
 /// # Errors
 /// If there are no cells or too many.
@@ -77,10 +77,10 @@ pub fn hashes_for_false_positives(cells: u64, items: u64) -> Result<u32, LayoutE
 ///
 /// let table = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500])?;
 /// let table = MultilevelPlan::new(&table, 10_000)?;
-/// // ln 2 · 12 = 8.3 against ln 2 · 120 000/1152 = 72, which is more than a filter can have.
+/// // ln 2 · 12 = 8.3 against ln 2 · 120,000/1152 = 72, which exceeds a filter's limit.
 /// assert_eq!(summary::hashes_for_false_positives(120_000, 10_000)?, 8);
 /// assert_eq!(summary::hashes_for_failures(120_000, &table)?, 64);
-/// // Of 60 000 cells: 36, or rather fewer for the varying number of items below.
+/// // With 60,000 cells: 36, or slightly fewer because the number of items below varies.
 /// assert!((33..=36).contains(&summary::hashes_for_failures(60_000, &table)?));
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
@@ -92,8 +92,8 @@ pub fn hashes_for_failures(cells: u64, table: &MultilevelPlan) -> Result<u32, La
     }))
 }
 
-/// The number of hash functions with the least of something, given by its logarithm; the smallest
-/// if there are several.
+/// The number of hash functions with the least odds, given by their logarithm; the smallest if
+/// there are several.
 fn fewest(cells: u64, ln_odds: impl Fn(SingleFilterLayout) -> f64) -> u32 {
     let (mut best, mut least) = (1, f64::INFINITY);
     for hashes in 1..=MAX_HASHES {

@@ -1,4 +1,4 @@
-//! Bloom layouts keep what they were made of, and refuse what cannot be.
+//! Bloom layouts keep their parameters, and refuse invalid ones.
 
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{BloomLayout, LayoutError, MAX_PLACES};

@@ -1,4 +1,4 @@
-//! Count-min layouts keep what they were made of, and refuse what cannot be.
+//! Count-min layouts keep their parameters, and refuse invalid ones.
 
 use oneread::layout::{CountMinLayout, LayoutError, MAX_PLACES, Update};
 
@@ -10,7 +10,7 @@ fn refuses_what_no_sketch_can_have() {
     }
     let too_wide = LayoutError::TooLarge { what: "counters a row", expected: MAX_PLACES, found: u64::MAX };
     assert_eq!(CountMinLayout::new(u64::MAX, 1), Err(too_wide));
-    // Each row is possible, two of them are not.
+    // One row is within the limit, two are not.
     let too_many = LayoutError::TooLarge { what: "counters", expected: MAX_PLACES, found: 2 * MAX_PLACES };
     assert_eq!(CountMinLayout::new(MAX_PLACES, 2), Err(too_many));
     assert!(CountMinLayout::new(MAX_PLACES, 1).is_ok());

@@ -1,4 +1,4 @@
-//! Counting layouts keep what they were made of, and refuse what cannot be.
+//! Counting layouts keep their parameters, and refuse invalid ones.
 
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{Counting, CountingLayout, LayoutError, MAX_PLACES};

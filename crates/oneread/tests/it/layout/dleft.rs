@@ -1,5 +1,5 @@
-//! d-left layouts keep what they were made of, divide bits as the paper does, and refuse what
-//! cannot be.
+//! d-left layouts keep their parameters, divide bits as the paper does, and refuse invalid
+//! parameters.
 
 use oneread::layout::{BucketBits, DLeftLayout, LayoutError, MAX_PLACES, Semisort, Ties};
 
@@ -63,7 +63,7 @@ fn fingerprints_have_the_paper_s_lengths() {
 #[test]
 fn a_group_shares_its_bits() {
     let layout = DLeftLayout::new(3, 4, BucketBits::Bits64).unwrap().with_group(4).unwrap();
-    // The paper's example: loads 5, 4, 4, 3 have 15 bits each, and the state tells one more at 4
+    // The paper's example: loads 5, 4, 4, 3 have 15 bits each, and the state implies one more at 4
     // and 5.
     assert_eq!([5, 4, 3].map(|load| layout.fingerprint_bits(load, 16)), [16, 16, 15]);
 }
@@ -75,7 +75,7 @@ fn stored_bits_and_states_fit_into_a_bucket() {
             let layout = DLeftLayout::new(3, 1, bits).unwrap().with_semisort(semisort);
             let mut needed = 0;
             for load in 0..=layout.capacity() {
-                // No told bits: the load alone. One: how many begin with 0. Two: how the load
+                // No implied bits: the load alone. One: how many begin with 0. Two: how the load
                 // divides among four.
                 let plain = layout.with_semisort(Semisort::None).fingerprint_bits(load, load);
                 let told = layout.fingerprint_bits(load, load) - plain;

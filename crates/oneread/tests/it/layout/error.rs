@@ -27,7 +27,7 @@ fn messages_tell_what_to_change() {
             assert!(message.contains(part), "{message:?} lacks {part:?}");
         }
         assert!(!message.contains("  "), "{message:?}");
-        // No set becomes fit for a bucket by being divided.
+        // Dividing the set does not help a bucket.
         assert!(!message.contains("a bucket") || !message.contains("divide"), "{message:?}");
     }
 }

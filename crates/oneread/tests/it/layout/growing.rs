@@ -39,7 +39,7 @@ fn layers_end_where_a_structure_would() {
     for index in [47, 1000, u32::MAX] {
         assert!(matches!(layout.layer(index), Err(LayoutError::TooLarge { what: "items", .. })));
     }
-    // A share of 1e-200·1e-200 is no float.
+    // A share of 1e-200·1e-200 underflows a float.
     let layout = GrowingLayout::new(1, 1e-200).unwrap().with_tightening(1e-200).unwrap();
     assert!(layout.layer(0).is_ok());
     assert!(matches!(layout.layer(1), Err(LayoutError::Fraction { what: "rate", found: 0.0 })));

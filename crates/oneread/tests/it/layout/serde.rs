@@ -1,4 +1,4 @@
-//! Layouts in serde's formats: whole, checked, and the same in a format without names.
+//! Layouts in serde's formats: complete, checked, and the same in a format without field names.
 
 use std::fmt::Debug;
 
@@ -26,7 +26,7 @@ fn a_filter_layout_comes_back_as_it_was() {
     let dleft = dleft.with_semisort(Semisort::One).with_ties(Ties::Random).with_group(2).unwrap();
     let json = r#"{"buckets":[8,4],"bucket_bits":128,"semisort":"one","group":2,"ties":"random","division":"equal","pages":null}"#;
     comes_back(&dleft, json);
-    // As it was written before there were pages.
+    // The format from before there were pages.
     let older = r#"{"buckets":[8,4],"bucket_bits":128,"semisort":"one","group":2,"ties":"random"}"#;
     assert_eq!(serde_json::from_str::<DLeftLayout>(older).unwrap(), dleft);
     let paged = DLeftLayout::paged(7, BucketBits::Bits64).unwrap().with_division(Division::Uneven);
@@ -45,7 +45,7 @@ fn a_filter_layout_comes_back_as_it_was() {
     comes_back(&sketch, r#"{"width":272,"depth":5,"update":"plain","rows":"independent"}"#);
     let sketch = sketch.with_update(Update::Conservative).with_rows(Rows::TwoWords);
     comes_back(&sketch, r#"{"width":272,"depth":5,"update":"conservative","rows":"two-words"}"#);
-    // Sketches from before there was a choice had rows of two words.
+    // Sketches from before there was a choice have rows of two words.
     let older = r#"{"width":272,"depth":5,"update":"conservative"}"#;
     assert_eq!(serde_json::from_str::<CountMinLayout>(older).unwrap(), sketch);
     let growing = GrowingLayout::new(1000, 0.01).and_then(|layout| layout.with_growth(4)).unwrap();
@@ -57,7 +57,7 @@ fn a_filter_layout_comes_back_as_it_was() {
 fn a_table_or_summary_layout_comes_back_as_it_was() {
     let table = MultilevelLayout::new([40, 10]).and_then(|layout| layout.with_slots(4)).unwrap();
     comes_back(&table, r#"{"levels":[40,10],"slots":4,"stash":32,"moves":"none","on_crisis":"stash"}"#);
-    // What is not said is as usual.
+    // Missing fields have their defaults.
     assert_eq!(serde_json::from_str::<MultilevelLayout>(r#"{"levels":[40,10],"slots":4}"#).unwrap(), table);
     let hints = Hints { rule: HintRule::Deepest, chain: HintChain::Recursive };
     let moving =
@@ -115,7 +115,7 @@ fn what_cannot_be_made_cannot_be_read() {
     refused::<GrowingLayout>(r#"{"first_items":9,"rate":-0.1,"growth":2,"tightening":0.5}"#, "rate");
     refused::<GrowingLayout>(r#"{"first_items":9,"rate":0.1,"growth":1,"tightening":0.5}"#, "grow");
     refused::<GrowingLayout>(r#"{"first_items":9,"rate":0.1,"growth":2,"tightening":1}"#, "tightening");
-    // What JSON cannot say, other formats can.
+    // Other formats can hold what JSON cannot.
     let bytes = postcard::to_stdvec(&(9u64, f64::NAN, 2u32, 0.5)).expect("bytes");
     assert!(postcard::from_bytes::<GrowingLayout>(&bytes).is_err());
     let dleft = r#"{"buckets":[4],"bucket_bits":65,"semisort":"one","group":1,"ties":"left"}"#;

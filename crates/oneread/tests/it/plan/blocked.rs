@@ -32,7 +32,7 @@ fn is_the_sum_over_all_loads_in_small_filters() {
 
 #[test]
 fn is_exact_at_any_size() {
-    // The same sum in 60-digit arithmetic (mpmath), to 60 standard deviations.
+    // The same sum in 60-digit arithmetic (mpmath), up to 60 standard deviations.
     for (items, blocks, expected) in [
         (5, 3, 1.605_659_538_131_04e-11),
         (10, 1_000_000_000, 3.552_717_490_643_25e-23),
@@ -52,7 +52,7 @@ fn the_extremes_are_nothing_and_certainty() {
         assert_eq!(probability(blocks, 0), 0.0);
         assert_eq!(probability(blocks, u64::MAX), 1.0);
     }
-    // Where the sum hands over to certainty.
+    // Where the sum is replaced by certainty.
     assert_close(probability(10, 26_990), 1.0, 1e-15);
     assert_eq!(probability(10, 27_010), 1.0);
 }

@@ -23,7 +23,7 @@ fn independent(bits: u64, hashes: u32, items: u64) -> f64 {
 /// E[(X/m)^k] over the number X of set bits, counted by sequences of throws: Σ sequences(x)·x^k /
 /// m^(nk + k).
 ///
-/// Another formula than the library's, in whole numbers; `None` where they do not fit in 128 bits.
+/// Differs from the library's formula, in whole numbers; `None` where they exceed 128 bits.
 fn probability_by_counting(bits: u128, hashes: u32, items: u32) -> Option<f64> {
     let throws = items * hashes;
     let all = bits.checked_pow(throws + hashes)?;
@@ -87,7 +87,7 @@ fn independent_probes_are_exact_in_tables_of_any_size() {
         (1_000_000_000_000, 1 << 46, 49, 2.075_328_542_680_3e-15, -33.808_656_919_939_7),
         (1_000_000_000_000_000, 1 << 46, 2, 0.999_999_999_999_093, -9.070_650_296_521_35e-13),
         (10, 1_000_000, 64, 3.864_216_741_534_35e-205, -470.678_185_056_473),
-        // Too small for a float, not for its logarithm.
+        // The probability underflows a float, its logarithm does not.
         (5, 1 << 46, 64, 0.0, -1_671.452_755_837_81),
     ];
     for (items, bits, hashes, expected, ln_expected) in cases {
@@ -101,7 +101,7 @@ fn independent_probes_are_exact_in_tables_of_any_size() {
 fn independent_probes_are_as_simulated_where_the_textbook_formula_is_not() {
     let (bits, hashes, items, trials) = (400, 6, 50, 40_000);
     let mut rng = Pcg64Mcg::seed_from_u64(7);
-    // Given the filter, a query errs with probability (X/m)^k: averaging this is sharper than
+    // A query of a filter errs with probability (X/m)^k; averaging this is more precise than
     // querying.
     let rates: Vec<f64> = (0..trials)
         .map(|_| {
@@ -124,8 +124,8 @@ fn independent_probes_are_as_simulated_where_the_textbook_formula_is_not() {
 
 #[test]
 fn bands_are_exact() {
-    // Every way to put `items` into one band of `band` bits: (band^n − (band − 1)^n) of band^n set
-    // a given bit.
+    // All ways to put `items` into one band of `band` bits: (band^n − (band − 1)^n) of band^n set a
+    // given bit.
     for (band, hashes, items) in [(1, 3, 1), (2, 2, 1), (3, 4, 5), (10, 3, 20), (100, 5, 10)] {
         let all = u128::from(band).checked_pow(items).unwrap();
         let p = fraction(all - u128::from(band - 1u64).pow(items), all).powi(hashes);
@@ -148,8 +148,7 @@ fn the_limit_is_that_of_less_hashing() {
         [(4, 3, 0.14689), (8, 6, 0.021577), (12, 8, 0.003_142_4), (16, 11, 0.000_458_71), (20, 14, 6.7137e-5)]
     {
         assert_close(bloom::asymptotic(f64::from(bits_per_key), hashes), p, 2e-5);
-        // At ten million items the exact value is the limit to five digits, and the best k is the
-        // same.
+        // At ten million items, the exact value is the limit to five digits, with the same best k.
         let items = 10_000_000;
         let bits = items * bits_per_key as u64;
         assert_close(independent(bits, hashes, items), p, 2e-5);
@@ -184,13 +183,13 @@ fn schemes_exceed_the_limit_as_the_paper_s_experiments_do() {
         (SchemeName::ExtendedSquare, 1.74, 1.07),
         (SchemeName::ExtendedCube, 1.20, 1.02),
     ] {
-        // Half of the last digit, and 6% of what is extrapolated.
+        // Half of the last digit, and 6% of the extrapolated part.
         let [found, expected] = [over_limit(scheme, 100), of_100];
         assert!((found - expected).abs() < 0.01 + 0.06 * (expected - 1.0), "{scheme}: {found}");
         let [found, expected] = [over_limit(scheme, 1000), of_1000];
         assert!((found - expected).abs() < 0.01 + 0.06 * (expected - 1.0), "{scheme}: {found}");
     }
-    // Measured with 600 million queries: bounds, and not far above.
+    // Measured with 600 million queries: upper bounds, and close ones.
     for (items, measured) in [(10, 1.1525), (50, 1.0369), (200, 1.0103)] {
         let standard =
             bloom::false_positive_probability(layout(16 * items, 11, SchemeName::Independent), items);
@@ -229,7 +228,7 @@ fn says_what_is_approximate() {
 
 #[test]
 fn a_scheme_that_cannot_reach_a_rate_is_an_error_that_names_one_that_can() {
-    // The partition scheme errs at n/b² at least: 1e6/(2^46/k)² = 2e-22·k² is more than 1e-30.
+    // The partition scheme errs at least at n/b²: 1e6/(2^46/k)² = 2e-22·k² exceeds 1e-30.
     let (items, rate, scheme) = (1_000_000, 1e-30, SchemeName::Partitioned);
     let error = bloom::for_rate_with(items, rate, scheme).unwrap_err();
     assert_eq!(error, LayoutError::OutOfReachOfScheme { scheme, rate, items });
@@ -269,7 +268,7 @@ fn the_extremes_are_nothing_and_certainty() {
 
 #[test]
 fn set_bits_tell_the_rate_and_the_number_of_items() {
-    // Of 4 bits, one throw leaves 3/4 unset, two throws 9/16.
+    // Of 4 bits, one throw leaves 3/4 unset, and two throws leave 9/16.
     assert_close(bloom::expected_fill(layout(4, 1, SchemeName::Independent), 2), 7.0 / 16.0, 1e-15);
     assert_close(bloom::expected_fill(layout(4, 2, SchemeName::IndependentBands), 2), 3.0 / 4.0, 1e-15);
     assert_close(bloom::estimated_items(layout(4, 1, SchemeName::Independent), 1), 1.0, 1e-15);
@@ -277,7 +276,8 @@ fn set_bits_tell_the_rate_and_the_number_of_items() {
     for set_bits in [4, 5, u64::MAX] {
         assert_eq!(bloom::estimated_items(layout(4, 1, SchemeName::Double), set_bits), f64::INFINITY);
     }
-    // Three of four bits, two probes: 9/16; as bands, 1/2 and 1, the rate is 1/2 and this a bound.
+    // Three of four bits, two probes: 9/16. As bands with fills 1/2 and 1, the rate is 1/2 and this
+    // is a bound.
     for scheme in [SchemeName::Independent, SchemeName::IndependentBands] {
         assert_close(bloom::rate_at_fill(layout(4, 2, scheme), 3), 9.0 / 16.0, 1e-15);
         assert_eq!(bloom::rate_at_fill(layout(4, 2, scheme), 0), 0.0);
@@ -347,17 +347,17 @@ fn solvers_say_what_is_out_of_reach() {
 
 #[test]
 fn solvers_reach_the_extremes() {
-    // The smallest float as rate: 64 hashes, fill 2^(−1074/64) = 8.9e-6.
+    // The smallest float as the rate: 64 hashes, fill 2^(−1074/64) = 8.9e-6.
     let planned = bloom::for_rate(100, 5e-324).unwrap();
     assert_eq!(planned.hashes(), 64);
     assert!(planned.bits() > 6400 * 100_000);
-    // The largest below 1; and no items count as one.
+    // The largest rate below 1; and no items count as one.
     let planned = bloom::for_rate(1, 1.0 - f64::EPSILON).unwrap();
     assert_eq!((planned.bits(), planned.hashes()), (2, 1));
     assert_eq!(bloom::for_rate(0, 0.01), bloom::for_rate(1, 0.01));
     assert_eq!(lecture::bands_for_rate(0, 0.25).unwrap().bits(), 4);
     assert_eq!(lecture::trivial_for_rate(0, 0.25).unwrap().bits(), 4);
-    // Almost all of the bits there may be.
+    // Nearly the maximum of bits.
     let planned = bloom::for_rate(5_000_000_000_000, 0.0013).unwrap();
     assert!(planned.bits() > MAX_PLACES / 100 * 98);
 }
@@ -373,7 +373,7 @@ proptest! {
     ) {
         let items = (bits as f64 * items_per_bit / f64::from(hashes)).ceil() as u64;
         for scheme in [SchemeName::Independent, SchemeName::IndependentBands] {
-            // As large as the schemes need, and as the next size with bands of one bit more.
+            // The size that the schemes need, and the next size, with bands of one bit more.
             let small = (bits.max(64) / u64::from(hashes)) * u64::from(hashes);
             let large = small + more_bits.next_multiple_of(u64::from(hashes));
             let at = |bits, items| bloom::ln_false_positive_probability(layout(bits, hashes, scheme), items);
@@ -392,8 +392,7 @@ proptest! {
         let rate = ln_rate.exp();
         let planned = bloom::for_rate(items, rate).unwrap();
         prop_assert!(bloom::false_positive_probability(planned, items) <= rate);
-        // The default scheme, unless there are few items or it adds a hundredth, 0.35·n/m², to the
-        // rate.
+        // The default scheme, unless there are few items or it adds 1%, 0.35·n/m², to the rate.
         let adds = 0.35 * items as f64 / (planned.bits() as f64).powi(2);
         if items < 1000 || adds > 0.0101 * rate {
             prop_assert_eq!(planned.scheme(), SchemeName::Independent);
@@ -417,7 +416,7 @@ proptest! {
             let planned = layout(bits, hashes, scheme);
             let set_bits = (bloom::expected_fill(planned, items) * planned.bits() as f64).round();
             let estimate = bloom::estimated_items(planned, set_bits as u64);
-            // Half a bit of rounding, of bits that each item sets at least e^−(2 + a little) of.
+            // Half a bit of rounding; each item sets at least e^−(2 + a little) of its bits.
             let slack = 0.5 / f64::from(hashes) * 10.0;
             prop_assert!((estimate - items as f64).abs() <= slack + 1e-9 * items as f64);
         }

@@ -1,4 +1,4 @@
-//! The plan of a bounded map, against maps that were churned.
+//! The plan of a bounded map, against churned maps.
 
 use oneread::hash::{Digester, Domain, reduce};
 use oneread::layout::{BoundedLayout, LayoutError};
@@ -7,8 +7,8 @@ use oneread::table::BoundedMap;
 use oneread::table::bounded::Region;
 use oneread_study::hash::Ideal;
 
-/// The mean fraction of keys out of their lines, and the mean number in the last level, of several
-/// snapshots of a churned map.
+/// The mean fraction of keys outside their lines, and the mean number in the last level, over
+/// several snapshots of a churned map.
 fn simulated(layout: BoundedLayout) -> (f64, f64) {
     const SNAPSHOTS: u64 = 8;
     let items = layout.capacity();
@@ -48,9 +48,10 @@ fn the_plan_says_what_churned_maps_come_to() {
         let layout = BoundedLayout::new(items, lines, last).unwrap();
         let plan = churned(&layout).unwrap();
         let (out, in_last) = simulated(layout);
-        // At .85, .91 and .93 of the home lines some 2%, 6% and 8% are out: 1200 and more of them,
-        // in eight snapshots nearly independent of each other, stray by .01 of themselves, the ten
-        // and more in the last level by .1. Six deviations, and 2% and 10% for the model.
+        // At home-line loads of 0.85, 0.91 and 0.93, some 2%, 6% and 8% of the keys are spilled: at
+        // least 1200, in eight nearly independent snapshots, so that they deviate by 0.01 of
+        // themselves. The ten or more in the last level deviate by 0.1. Six deviations, and 2% and
+        // 10% for the model.
         let planned = plan.last_line_mean() * last as f64;
         assert!((out / plan.out_of_line() - 1.0).abs() < 0.08, "{lines}: {out} {plan:?}");
         assert!(
@@ -63,8 +64,8 @@ fn the_plan_says_what_churned_maps_come_to() {
 #[test]
 fn rare_events_are_computed_as_such() {
     let plan = churned(&BoundedLayout::for_capacity(10_000_000).unwrap()).unwrap();
-    // Four full lines and 32 or more keys where 4.5 are expected: e^−4.5·4.5^32/32! = 3.3e-17 and a
-    // sixth more, times .31^4.
+    // Four full lines, and 32 or more keys where 4.5 are expected: e^−4.5·4.5^32/32! = 3.3e-17 and
+    // a sixth more, times 0.31^4.
     let p = plan.ln_stash_probability().exp();
     assert!((1e-20..1e-17).contains(&p), "{p:e}");
     let ever = plan.stash_ever(1e9);
@@ -88,7 +89,7 @@ fn the_smallest_last_level_is_found() {
     let layout = for_churn(1_000_000, 1e-12).unwrap();
     let p = |layout: &BoundedLayout| churned(layout).unwrap().ln_stash_probability();
     assert!(p(&layout) <= 1e-12f64.ln(), "{layout:?}");
-    // One in twenty fewer would not do. (A line or two more than needed may come out.)
+    // 5% fewer would not suffice. (The result may have a line or two more than needed.)
     let fewer = BoundedLayout::new(1_000_000, layout.home_lines() + 8, layout.last_lines() - 8).unwrap();
     assert!(p(&fewer) > 1e-12f64.ln(), "{layout:?}");
 }

@@ -9,7 +9,7 @@ use super::{BAD_FRACTIONS, assert_close};
 
 #[test]
 fn sizes_are_those_of_the_theorem() {
-    // e/.01 = 271.8, ln 100 = 4.6; e/.001 = 2718.3, ln 10^6 = 13.8; e/.5 = 5.4, ln 2 = .69.
+    // e/0.01 = 271.8, ln 100 = 4.6; e/0.001 = 2718.3, ln 10^6 = 13.8; e/0.5 = 5.4, ln 2 = 0.69.
     for (epsilon, delta, width, depth) in [(0.01, 0.01, 272, 5), (0.001, 1e-6, 2719, 14), (0.5, 0.5, 6, 1)] {
         let planned = count_min::for_error(epsilon, delta).unwrap();
         assert_eq!((planned.width(), planned.depth()), (width, depth));
@@ -55,7 +55,7 @@ fn failures_over_all_words(width: u64, depth: u32, epsilon: f64, counts: &[u64])
 #[test]
 fn the_bound_for_two_words_holds_over_all_words() {
     let mut sharp = 0;
-    // Widths that are prime, that share factors with the differences of rows, and a power of two.
+    // Prime widths, widths that share factors with the differences of rows, and a power of two.
     for (width, depth) in [(5, 3), (7, 2), (7, 3), (7, 7), (8, 3), (6, 4)] {
         for counts in [&[1, 1, 1][..], &[10, 1, 1], &[5, 4, 1], &[1, 0, 0]] {
             for epsilon in [0.2, 0.3, 0.45, 0.5, 0.9] {
@@ -84,7 +84,7 @@ fn two_words_fail_where_independent_rows_do_not() {
 
 #[test]
 fn the_bounds_have_their_formulas() {
-    // Prime width: 20/101² + (1/(.1·101))^3, and 4/(.1·101²) + (1/(.075·101))^3.
+    // Prime width: 20/101² + (1/(0.1·101))^3, and 4/(0.1·101²) + (1/(0.075·101))^3.
     let planned = CountMinLayout::new(101, 3).unwrap();
     assert_close(count_min::failure_bound(planned, 0.1), 9.705_901_479_276_44e-4, 1e-12);
     let by_items = 20.0 / 10_201.0 + 1.0 / 1030.301;
@@ -120,7 +120,7 @@ proptest! {
         let (epsilon, delta) = (ln_epsilon.exp(), ln_delta.exp());
         let planned = count_min::for_error(epsilon, delta).unwrap();
         prop_assert!(count_min::failure_bound(planned, epsilon) <= delta);
-        // One row less, or rows narrower by a counter, would not do by the theorem's choice.
+        // One row less, or rows narrower by a counter, would not meet the theorem's choice.
         prop_assert!(planned.depth() == 1 || (-f64::from(planned.depth() - 1)).exp() > delta);
         prop_assert!(((planned.width() - 1) as f64) < core::f64::consts::E / epsilon);
     }

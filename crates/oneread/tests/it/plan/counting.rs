@@ -1,4 +1,5 @@
-//! The odds of stuck counters against the lecture's figure, exact fractions and long arithmetic.
+//! The odds of saturated counters against the lecture's figure, exact fractions and long
+//! arithmetic.
 
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{BloomLayout, Counting, CountingLayout, LayoutError};
@@ -44,7 +45,7 @@ fn a_counter_is_binomial_in_small_tables() {
                         assert_close(counting::stuck_probability(planned, u64::from(items)), expected, 1e-13);
                         cases += 1;
                     }
-                    // In bands one probe of an item falls on a counter's band of m/k.
+                    // In bands, one probe of an item hits a counter's band of m/k.
                     let bands = planned.with_scheme(SchemeName::IndependentBands);
                     if let Ok(planned) = bands
                         && let Some(expected) =
@@ -93,7 +94,7 @@ fn the_lecture_s_bound_holds() {
 
 #[test]
 fn rare_events_have_logarithms() {
-    // Of 2^46 counters, one hash, 255 items: all on a given one, 2^(−46·255).
+    // Of 2^46 counters, one hash, 255 items: all hit a given one, 2^(−46·255).
     let planned = layout(1 << 46, 1, 8);
     assert_eq!(counting::stuck_probability(planned, 254), 0.0);
     assert_eq!(counting::ln_stuck_probability(planned, 254), f64::NEG_INFINITY);

@@ -16,7 +16,7 @@ fn layout(bucket_bits: BucketBits, semisort: Semisort, group: u32) -> DLeftLayou
     DLeftLayout::new(3, 4096, bucket_bits).unwrap().with_semisort(semisort).with_group(group).unwrap()
 }
 
-/// At the paper's loads: 16 bits an item in 64-bit buckets, 20 in 128-bit ones.
+/// At the paper's loads: 16 bits per item in 64-bit buckets, 20 in 128-bit ones.
 fn false_positive(layout: DLeftLayout) -> f64 {
     let load = if layout.bucket_bits() == BucketBits::Bits64 { 4.0 } else { 6.4 };
     dleft::plan(layout, load).unwrap().false_positive
@@ -28,7 +28,7 @@ fn overall(buckets: &[u64], load: f64, highest: u32) -> Vec<f64> {
 
 #[test]
 fn loads_are_those_of_table_1() {
-    // Load 1 is misprinted there: 6.0e-4, for 5.9e-4.
+    // Load 1 is misprinted there: 6.0e-4 instead of 5.9e-4.
     let printed = [2.3e-5, 5.9e-4, 1.1e-2, 1.5e-1, 6.6e-1, 1.8e-1, 2.3e-5, 5.6e-31];
     let plan = dleft::plan(layout(BucketBits::Bits64, Semisort::Paper, 1), 4.0).unwrap();
     assert_eq!(plan.load_fraction.len(), printed.len());
@@ -50,7 +50,7 @@ fn loads_are_those_of_table_2() {
 
 #[test]
 fn loads_are_those_of_a_second_solver() {
-    // Taylor series of order 26 in 300 or 400 steps, in decimal arithmetic of 60 digits.
+    // Taylor series of order 26 in 300 or 400 steps, in 60-digit decimal arithmetic.
     let cases: [(&[u64], f64, &[f64]); 4] = [
         (
             &[1, 1, 1],
@@ -127,7 +127,7 @@ fn one_choice_makes_a_poisson_distribution() {
             let loads = dleft::loads(&[7], ties, load, 32).unwrap();
             let mut expected = (-load).exp();
             for (j, found) in loads.overall().into_iter().enumerate().take(32) {
-                // Smaller ones are below what is followed to full accuracy.
+                // Smaller fractions are not followed to full accuracy.
                 if expected > 1e-45 {
                     assert_close(found, expected, 1e-9);
                 }
@@ -165,8 +165,8 @@ fn a_higher_bound_changes_no_fraction_below_it() {
 #[test]
 fn random_ties_make_the_classic_equations() {
     // If all sub-tables are alike, the fraction u_j with load j or more obeys u_j' = u_(j−1)^d −
-    // u_j^d, which does not know of sub-tables. Solved by the classic Runge-Kutta method, whose
-    // error with these steps is below 1e-12.
+    // u_j^d, without sub-tables. Solved by the classic Runge-Kutta method, whose error with these
+    // steps is below 1e-12.
     const STEPS: u32 = 8000;
     for subtables in 1..=8 {
         let rates = |u: [f64; 8]| -> [f64; 8] {
@@ -201,7 +201,7 @@ fn equal_subtables_are_equally_full_if_ties_are_random() {
         assert_close(*first, second, 1e-12);
         assert_close(*first, third, 1e-12);
     }
-    // To the left, the first has the most.
+    // With ties to the left, the first has the most.
     let loads = dleft::loads(&[9; 3], Ties::Left, 4.0, 7).unwrap();
     assert!(loads.by_subtable()[0][5] > 2.0 * loads.by_subtable()[2][5]);
 }
@@ -210,7 +210,7 @@ fn equal_subtables_are_equally_full_if_ties_are_random() {
 fn false_positives_are_those_of_the_paper() {
     use BucketBits::{Bits64, Bits128};
     // Recomputed by an independent program. Printed: 8.937e-4, 4.477e-4, 3.520e-4; 4.259e-5,
-    // 2.245e-5, and 2.042e-4 where 2.042e-5 is meant. Of groups of eight the paper says nothing.
+    // 2.245e-5, and 2.042e-4 where 2.042e-5 is meant. The paper does not cover groups of eight.
     let cases = [
         (Bits64, Semisort::None, 1, 8.9372e-4),
         (Bits64, Semisort::One, 1, 4.4772e-4),
@@ -222,7 +222,7 @@ fn false_positives_are_those_of_the_paper() {
         (Bits128, Semisort::Paper, 4, 2.0431e-5),
     ];
     for (bucket_bits, semisort, group, expected) in cases {
-        // Half a unit of the last digit, of five but for the one of three.
+        // Half a unit of the last digit, which is the fifth, or the third for groups of eight.
         let tolerance = if group == 8 { 1.4e-3 } else { 2.5e-5 };
         assert_close(false_positive(layout(bucket_bits, semisort, group)), expected, tolerance);
     }
@@ -247,7 +247,7 @@ fn the_filter_passes_a_bloom_filter_near_16_bits() {
     assert_eq!((plan.bits_per_item, plan.bloom_hashes), (16.0, 11));
     assert_close(plan.bloom_false_positive, 4.5871e-4, 2e-5);
     assert!(plan.false_positive < plan.bloom_false_positive);
-    // At 15 bits an item the Bloom filter is the better one.
+    // At 15 bits per item, the Bloom filter is better.
     let plan = dleft::plan(filter, 64.0 / 15.0).unwrap();
     assert!(plan.false_positive > plan.bloom_false_positive);
 
@@ -259,7 +259,7 @@ fn the_filter_passes_a_bloom_filter_near_16_bits() {
 
 #[test]
 fn a_larger_first_subtable_has_fewer_false_positives() {
-    // Simulated by a throw-away program, to three digits.
+    // Simulated by an independent program, to three digits.
     for (buckets, expected) in [([2, 1, 1], 3.96e-4), ([5, 3, 2], 3.83e-4), ([1, 1, 2], 6.7e-4)] {
         let layout = DLeftLayout::uneven(&buckets, BucketBits::Bits64).unwrap();
         assert_close(false_positive(layout), expected, 4e-3);
@@ -274,8 +274,8 @@ fn equal_fingerprints_are_counted_once_in_the_exact_rate() {
     let one = 0.5f64.powi(30);
     assert_close(dleft::false_positive(layout, &loads), 4.0 * one, 1e-15);
     assert_close(dleft::false_positive_exact(layout, &loads), 4.0 * one - 6.0 * one * one, 1e-15);
-    // A group of two buckets of loads 1 and 5: six fingerprints share 120 bits. Its pairs are drawn
-    // independently, so that there are also groups of loads 1 and 1, and of 5 and 5.
+    // A group of two buckets with loads 1 and 5: six fingerprints share 120 bits. Its pairs are
+    // drawn independently, so that there are also groups with loads 1 and 1, and 5 and 5.
     let layout = DLeftLayout::new(1, 2, BucketBits::Bits64).unwrap().with_group(2).unwrap();
     let loads = Loads::measured(&[[0, 1, 0, 0, 0, 1]]).unwrap();
     let power = |bits: i32| 0.5f64.powi(bits);
@@ -297,7 +297,7 @@ fn the_exact_rate_is_a_little_lower() {
 #[test]
 fn fixed_remainders_have_the_rate_of_the_counting_filter() {
     let rate = |load, bits| dleft::fixed_remainders(4, load, bits).unwrap();
-    // Printed .0014593, measured; 1 − (1 − 2^−14)^24 = .00146377.
+    // Printed 0.0014593, measured; 1 − (1 − 2^−14)^24 = 0.00146377.
     assert_close(rate(6.0, 14), 0.0014638, 4e-5);
     assert_eq!((rate(0.0, 14), rate(0.0, 0), rate(6.0, 0)), (0.0, 0.0, 1.0));
     assert_close(rate(6.0, 200), 24.0 * 0.5f64.powi(200), 1e-15);
@@ -306,7 +306,7 @@ fn fixed_remainders_have_the_rate_of_the_counting_filter() {
     }
 }
 
-/// Buckets of sub-tables, filled by the program that the equations are the limit of.
+/// Buckets of sub-tables, filled by the program whose limit the equations are.
 struct Table {
     loads: Vec<Vec<usize>>,
     most: Vec<Vec<usize>>,
@@ -319,7 +319,7 @@ impl Table {
         Self { loads: empty.clone(), most: empty, rng: Pcg64Mcg::seed_from_u64(seed) }
     }
 
-    /// Inserts an item, ties to the left, and says where.
+    /// Inserts an item, with ties to the left, and returns its place.
     fn insert(&mut self) -> (usize, usize) {
         let mut best = (0, below(&mut self.rng, self.loads[0].len()));
         for subtable in 1..self.loads.len() {
@@ -346,9 +346,9 @@ impl Table {
 
 #[test]
 fn small_filters_are_as_far_from_the_limit_as_the_plan_says() {
-    // The plan's docs: N buckets are 1.3/N below the limit in the mean, to one digit, and a
-    // standard deviation of .87/√N apart. The mean of so many filters is wrong by that over the
-    // root of their number, six times of which it exceeds with probability 2e-9.
+    // The plan's docs: N buckets are 1.3/N below the limit in the mean, to one digit, with a
+    // standard deviation of 0.87/√N. The mean over `filters` filters has that deviation over the
+    // root of their number; it exceeds six times that with probability 2e-9.
     let limit = false_positive(layout(BucketBits::Bits64, Semisort::Paper, 1));
     for (buckets_each, filters) in [(16, 20_000), (64, 5000), (1024, 300)] {
         let buckets = 3.0 * buckets_each as f64;
@@ -372,8 +372,8 @@ fn small_filters_are_as_far_from_the_limit_as_the_plan_says() {
 
 #[test]
 fn churn_leaves_the_loads_that_simulation_finds() {
-    // The paper's dynamic counting filter at a quarter of its size: 4 × 512 buckets, six items in
-    // each, 21.3 turnovers.
+    // The paper's dynamic counting filter at a quarter of its size: 4 × 512 buckets, six items per
+    // bucket, 21.3 turnovers.
     let (buckets_each, turnovers) = (512, 64.0 / 3.0);
     let items = 24 * buckets_each;
     let planned = dleft::churned(4, Ties::Left, 6.0, turnovers, 9).unwrap();
@@ -385,8 +385,8 @@ fn churn_leaves_the_loads_that_simulation_finds() {
         table.loads[subtable][bucket] -= 1;
         places[item] = table.insert();
     }
-    // Each is a fraction q of 2048 buckets; their counts vary less than independent ones, whose
-    // standard deviation is √(q/2048).
+    // Each is a fraction q of 2048 buckets, whose counts vary less than independent ones, with
+    // their standard deviation of √(q/2048).
     let tolerance = |fraction: f64| SIX_SIGMA * (fraction / 2048.0).sqrt() + 1e-3;
     for (found, planned) in table.measured().overall().into_iter().zip(planned.loads().overall()) {
         assert!((found - planned).abs() < tolerance(planned), "{found} for {planned}");
@@ -401,8 +401,8 @@ fn churn_leaves_the_loads_that_simulation_finds() {
 #[test]
 fn churned_remainders_have_the_printed_rate() {
     let planned = dleft::churned(4, Ties::Left, 6.0, 64.0 / 3.0, 9).unwrap();
-    // Printed .0004729, measured; the rule of lengths is not. By simulation with two rules that fit
-    // into the bucket: 4.4e-4 to 5.1e-4.
+    // Printed 0.0004729, measured; the paper does not print the rule of lengths. By simulation with
+    // two rules that fit in the bucket: 4.4e-4 to 5.1e-4.
     for (at_7, at_8) in [(17, 14), (16, 15)] {
         let bits = |most| match most {
             7 => at_7,
@@ -412,17 +412,17 @@ fn churned_remainders_have_the_printed_rate() {
         let found = planned.false_positive(bits);
         assert!(found > 4.4e-4 && found < 5.1e-4, "{found}");
     }
-    // If all remainders have 14 bits, what a bucket has seen does not matter: 24·2^−14.
+    // If all remainders have 14 bits, highest loads do not matter: 24·2^−14.
     assert_close(planned.false_positive(|_| 14), 24.0 / 16384.0, 1e-10);
-    // No churn: the most a bucket has seen is what it has.
+    // Without churn, a bucket's highest load is its load.
     let fresh = dleft::churned(4, Ties::Left, 6.0, 0.0, 9).unwrap();
     assert_eq!(fresh.most_seen(), fresh.loads().overall());
 }
 
 #[test]
 fn one_choice_under_churn_has_the_loads_of_erlang() {
-    // A bucket of capacity 12 that 3 items come to for each that leaves is Erlang's loss system, in
-    // equilibrium after a hundred turnovers: a Poisson distribution, cut off.
+    // A bucket of capacity 12 that 3 items reach for each that leaves is Erlang's loss system, in
+    // equilibrium after 100 turnovers: a truncated Poisson distribution.
     let loads = dleft::churned(1, Ties::Left, 3.0, 100.0, 12).unwrap().loads().overall();
     let mut expected = vec![1.0];
     for j in 1..=12 {
@@ -437,7 +437,7 @@ fn one_choice_under_churn_has_the_loads_of_erlang() {
 #[test]
 fn solver_gives_the_size_that_was_asked_for() {
     let layout = dleft::for_bits_per_key(3, 1_000_000, 16.0, BucketBits::Bits64).unwrap();
-    // 250000 buckets, in thirds.
+    // 250,000 buckets, in thirds.
     assert_eq!(layout.buckets(), [83_334; 3]);
     assert_eq!(dleft::for_bits_per_key(2, 0, 20.0, BucketBits::Bits128).unwrap().buckets(), [1, 1]);
     for found in [f64::NAN, -1.0, 0.0, 10.6, f64::INFINITY] {
@@ -489,10 +489,10 @@ fn the_extremes_have_an_answer() {
     let plan = dleft::plan(layout(BucketBits::Bits64, Semisort::Paper, 1), f64::MIN_POSITIVE).unwrap();
     assert_eq!(plan.bloom_false_positive, 0.0);
     assert!(plan.false_positive >= 0.0 && plan.false_positive < 1e-300);
-    // As many items as there is room: nearly all buckets are full, and some items have no room.
+    // As many items as slots: nearly all buckets are full, and some items have no room.
     let plan = dleft::plan(layout(BucketBits::Bits64, Semisort::Paper, 1), 6.0).unwrap();
     assert!(plan.overflow > 1e-3 && plan.overflow < 0.1, "{}", plan.overflow);
     assert!(plan.load_fraction[6] > 0.6);
-    // The largest and the most uneven.
+    // The largest and the most uneven layout.
     assert!(dleft::loads(&[16, 1, 1, 1, 1, 1, 1, 1], Ties::Random, 8.0, 12).is_ok());
 }

@@ -1,5 +1,4 @@
-//! The plan of d-left counting filters, beside that of d-left tables, which is made by another
-//! program.
+//! The plan of d-left counting filters, against that of d-left tables, which has separate code.
 
 use oneread::layout::{DLeftCountingLayout, GrowingLayout, LayoutError, Remainders, Ties};
 use oneread::plan::{dleft, dleft_counting};
@@ -20,8 +19,8 @@ fn with_long_minimal_remainders_the_odds_are_those_of_a_d_left_table() {
         let expected = churned.false_positive(|most| layout.remainder_bits(most));
         assert_close(dleft_counting::false_positive(layout, load, turnovers).unwrap(), expected, 2e-3);
     }
-    // What finds no room, with a capacity so small that it happens; counters, so that those who
-    // join are not among them.
+    // Items without room, with a capacity so small that there are some; counters, so that joining
+    // items are not among them.
     let churned = dleft::churned(4, Ties::Left, 4.8, 10.0, 6).unwrap();
     let full: f64 = churned.loads().by_subtable().iter().map(|loads| loads[6]).product();
     assert_close(dleft_counting::overflow(layout(6, 1), 4.8, 10.0).unwrap(), full, 0.02);
@@ -53,7 +52,7 @@ fn the_smallest_layout_for_a_rate_meets_it() {
         let found = dleft_counting::false_positive(layout, load, turnovers).unwrap();
         let full = dleft_counting::overflow(layout, load, turnovers).unwrap();
         assert!(found <= rate && full * items as f64 * (1.0 + turnovers) <= 1e-6, "{layout:?}");
-        // One of the two is nearly reached: 2% more keys a bucket are too many.
+        // One of the two limits is nearly reached: 2% more keys per bucket are too many.
         let found = dleft_counting::false_positive(layout, load * 1.02, turnovers).unwrap();
         let full = dleft_counting::overflow(layout, load * 1.02, turnovers).unwrap();
         assert!(
@@ -91,15 +90,15 @@ fn what_cannot_be_planned_is_refused() {
     assert!(dleft_counting::layer(layout, 60).is_err() && dleft_counting::layer(layout, u32::MAX).is_err());
 }
 
-/// The loads of layers are constants; here is where they come from.
+/// Checks the constants for the loads of layers.
 #[test]
 fn a_layer_is_filled_up_to_where_insertions_begin_to_fail() {
     let full = |cells: u32, load: f64| -> f64 {
         let churned = dleft::churned(4, Ties::Left, load, 20.0, cells).unwrap();
         churned.loads().by_subtable().iter().map(|loads| loads[cells as usize]).product()
     };
-    // At an easy rate a layer takes buckets of twelve cells: 4·10.3 keys for each of a sub-table,
-    // 1000 buckets or one more.
+    // At an easy rate, a layer takes buckets of twelve cells: 4·10.3 keys per bucket of a
+    // sub-table, 1000 buckets or one more.
     let easy = GrowingLayout::new(41_200, 0.9).unwrap().with_tightening(0.01).unwrap();
     let (easy, cells) = dleft_counting::layer(easy, 0).unwrap();
     assert_eq!(easy.capacity(), 12);

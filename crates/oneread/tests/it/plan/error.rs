@@ -1,9 +1,9 @@
-//! What errors of plans and solvers say.
+//! The messages of errors from plans and solvers.
 
 use oneread::plan::OutOfRange;
 use oneread::plan::solve::{Relax, Target, Unsolved};
 
-/// Three hundred zeros told nobody how small it was.
+/// A message with 300 zeros did not show how small the number was.
 #[test]
 fn numbers_are_short_however_small() {
     let error = OutOfRange { what: "reads a miss", at_least: 1e-8, at_most: 3.0, found: 1e-300 };

@@ -1,8 +1,8 @@
-//! Every calculator and solver ends soon, whatever it is asked: with an answer, or an error that
-//! says what was too much.
+//! Every calculator and solver ends soon for any parameters, with an answer or an error that names
+//! the limit.
 //!
-//! Times are many times what each takes, so that only a calculation without a bound exceeds them on
-//! a busy machine.
+//! Time limits are many times the usual, so that even on a busy machine only an unbounded
+//! calculation exceeds them.
 
 use std::fmt::Debug;
 use std::hint::black_box;
@@ -42,18 +42,17 @@ const NUMBERS: [f64; 12] = [
 
 const SMALL: [u32; 7] = [0, 1, 2, 8, 64, 1024, u32::MAX];
 
-/// A few of them, for every run of the tests.
+/// A few counts for every test run.
 const FEW_COUNTS: [u64; 3] = [1, 627_776, u64::MAX];
 const FEW_NUMBERS: [f64; 4] = [f64::NAN, 2.2e-244, 0.5, f64::INFINITY];
 
-/// A calculation of a filter takes milliseconds, a second at most; a busy machine takes longer.
+/// A filter's calculation takes milliseconds, a second at most; a busy machine takes longer.
 const FILTER: Duration = Duration::from_secs(60);
 
-/// A plan or a search of a table has a bound of steps, which take about 3 s where nothing else
-/// runs.
+/// A plan or a search of a table has a limit of steps, which take about 3 s on an idle machine.
 const TABLE: Duration = Duration::from_secs(180);
 
-/// What a calculation answers, within a time.
+/// Returns the result of a calculation, which must end within a time limit.
 #[track_caller]
 fn within<T>(limit: Duration, what: impl Debug, calculate: impl FnOnce() -> T) -> T {
     let start = Instant::now();
@@ -246,7 +245,7 @@ const fn table(items: u64, levels: u32, slots: u32, odds: Odds) -> TableTargets 
     TableTargets { items, levels, slots, buckets: None, odds }
 }
 
-/// This search once ran for many minutes: each plan of it took seconds, and nothing counted them.
+/// This search once ran for many minutes: each of its plans took seconds, and nothing limited them.
 #[test]
 fn a_search_for_a_table_says_that_it_takes_too_much() {
     let targets = table(100_000, 64, 1, Odds::Filled(1e-300));

@@ -1,4 +1,4 @@
-//! The odds of growing filters stay below their rate, whatever the number of items.
+//! The odds of growing filters stay below their rate, for any number of items.
 
 use oneread::layout::{GrowingLayout, LayoutError};
 use oneread::plan::{bloom, growing};
@@ -39,8 +39,8 @@ fn an_empty_filter_has_a_layer_and_no_errors() {
 
 #[test]
 fn rare_errors_come_out_as_they_are() {
-    // A filter for 1e-17 holds one of its thousand items: all its probes are shared with chances
-    // far below 1e-17.
+    // A filter for 1e-17 holds one of its thousand items: items share all their probes with
+    // probabilities far below 1e-17.
     let layout = GrowingLayout::new(1000, 1e-17).unwrap().with_tightening(0.5).unwrap();
     let full = growing::false_positive_probability(layout, 1000).unwrap();
     assert!(full > 4.9e-18 && full <= 5e-18);
@@ -57,7 +57,7 @@ fn says_when_a_set_outgrows_its_layout() {
         assert!(growing::bits(layout, items).is_err());
         assert!(growing::bits_per_key(layout, items).is_err());
     }
-    // The layer's items are possible, its bits are not.
+    // The layer's items are within the limit, its bits are not.
     let layout = GrowingLayout::new(1 << 45, 1e-9).unwrap();
     assert!(matches!(growing::bits(layout, 1), Err(LayoutError::OutOfReach { .. })));
 }

@@ -1,4 +1,4 @@
-//! The odds of line filters beside arithmetic, and their layouts.
+//! The odds of line filters against arithmetic, and their layouts.
 
 use oneread::layout::{LayoutError, LineLayout};
 use oneread::plan::line;
@@ -42,7 +42,7 @@ fn layouts_for_a_rate_keep_it_in_the_fewest_lines() {
             let items = items.max(1);
             assert!(line::false_positive_probability(layout, items) <= rate);
             assert!(items as f64 <= LineLayout::NOMINAL_LOAD * layout.capacity() as f64);
-            // No fewer lines will do, to a thousandth.
+            // Fewer lines do not suffice, to 0.1%.
             let fewer = layout.lines() - layout.lines() / 500 - 1;
             let meets = |bits| {
                 let layout = LineLayout::new(bits, fewer).ok()?;

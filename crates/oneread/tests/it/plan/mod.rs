@@ -15,10 +15,10 @@ mod multilevel;
 mod solve;
 mod summary;
 
-/// Rates no solver accepts.
+/// Rates that no solver accepts.
 const BAD_FRACTIONS: [f64; 8] = [0.0, -0.0, 1.0, -0.5, 1.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
 
-/// Whether two numbers agree to a relative error.
+/// Asserts that two numbers agree to a relative error.
 #[track_caller]
 fn assert_close(found: f64, expected: f64, tolerance: f64) {
     let error = (found / expected - 1.0).abs();
@@ -28,7 +28,7 @@ fn assert_close(found: f64, expected: f64, tolerance: f64) {
     );
 }
 
-/// Two whole numbers as a fraction. Each is rounded once to 53 bits.
+/// Two whole numbers as a fraction, each rounded once to 53 bits.
 fn fraction(numerator: u128, denominator: u128) -> f64 {
     numerator as f64 / denominator as f64
 }
@@ -37,8 +37,7 @@ fn choose(n: u128, k: u128) -> u128 {
     (0..k).fold(1, |product, j| product * (n - j) / (j + 1))
 }
 
-/// A uniform number below the bound, by the upper half of a product: not uniform by 2^-64 times the
-/// bound.
+/// A number below the bound, by the upper half of a product: uniform to 2^-64 times the bound.
 fn below(rng: &mut impl rand_core::Rng, bound: usize) -> usize {
     ((u128::from(rng.next_u64()) * bound as u128) >> 64) as usize
 }

@@ -1,5 +1,5 @@
-//! Tables with moves against the paper's figures, small simulations and tables small enough to
-//! count.
+//! Tables with moves, against the paper's figures, small simulations and tables small enough to
+//! enumerate.
 //!
 //! The paper: Kirsch, Mitzenmacher, "On the Performance of Multiple Choice Hash Tables with Moves
 //! on Deletes and Inserts", 2008.
@@ -12,7 +12,7 @@ use rand_pcg::Pcg64Mcg;
 use super::{assert_close, below};
 use crate::statistics::SIX_SIGMA;
 
-/// As many levels, each half as large as the one before.
+/// `levels` levels, each half as large as the one before.
 fn halves(first: u64, levels: u32) -> Vec<u64> {
     (0..levels).map(|level| first >> level).collect()
 }
@@ -27,7 +27,7 @@ fn mean(values: &[f64]) -> (f64, f64) {
 
 #[test]
 fn half_full_levels_stay_half_full() {
-    // x = a/(m + a) = 1/2 at every level if each is half as large as the one before, and n/2^d are
+    // x = a/(m + a) = 1/2 at every level if each is half as large as the one before; n/2^d are
     // left.
     for (items, levels, left) in
         [(8192, 11, 4.0), (16384, 12, 4.0), (32768, 13, 4.0), (1 << 40, 20, 1_048_576.0)]
@@ -72,7 +72,7 @@ fn plain_tables_under_churn_are_as_simulated() {
                 let mut table: Vec<_> = sizes.iter().map(|&cells| vec![false; cells as usize]).collect();
                 let mut places: Vec<_> = (0..items).map(|_| insert(&mut table)).collect();
                 let (mut stash, mut sum) = (places.iter().filter(|place| place.is_none()).count(), 0);
-                // Sixteen turnovers to forget the start, and a hundred to measure.
+                // Sixteen turnovers to forget the start, and 100 to measure.
                 for step in 0..116 * items {
                     let item = below(&mut rng, items);
                     match places[item] {
@@ -87,7 +87,7 @@ fn plain_tables_under_churn_are_as_simulated() {
             })
             .collect();
         let (found, error) = mean(&means);
-        // And a thousandth for the second correction, which is not computed.
+        // Plus 0.1% for the second correction, which is not computed.
         let tolerance = SIX_SIGMA * error + 1e-3 * found;
         assert!(
             (found - planned.expected_stash).abs() < tolerance,
@@ -114,13 +114,13 @@ fn a_table_that_is_a_handful_of_cells_has_a_steady_state() {
 
 #[test]
 fn two_levels_with_a_second_chance_can_be_solved_by_hand() {
-    // With one level nothing can move: n items leave m·e^(−n/m) cells empty.
+    // With one level, nothing can move: n items leave m·e^(−n/m) cells empty.
     let planned = moves::second_chance(&[1000], 500).unwrap();
     assert_close(planned.expected[0], -1000.0 * (-0.5f64).exp_m1(), 1e-10);
     assert_close(planned.expected_stash, 500.0 + 1000.0 * (-0.5f64).exp_m1(), 1e-10);
     assert_eq!(planned.expected_moves, 0.0);
-    // With two, a first level far larger than the items passes on n²/2m to leading order, all of
-    // which have room in as large a second one.
+    // With two levels, a first level far larger than the items passes on n²/2m to leading order.
+    // All of these have room in a second level of the same size.
     let planned = moves::second_chance(&[1 << 40, 1 << 40], 1 << 20).unwrap();
     assert_close(planned.expected[1], 0.5, 1e-5);
     assert!(planned.expected_stash < 1e-10);
@@ -177,8 +177,7 @@ fn a_second_chance_is_as_simulated() {
             used.push(cells.iter().flatten().count() as f64);
         }
     }
-    // Six standard errors, and five parts in a thousand for the distance from the limit, which is
-    // some 10/items.
+    // Six standard errors, and 0.5% for the distance from the limit, which is some 10/items.
     let agree = |values: &[f64], planned: f64| {
         let (found, error) = mean(values);
         assert!(
@@ -195,8 +194,8 @@ fn a_second_chance_is_as_simulated() {
 
 #[test]
 fn restricted_hashing_is_that_of_table_2() {
-    // By an independent program. Printed for the random policy: .618, 1.236, 2.470; for the greedy
-    // one .0455, .0908 and .1815, which no tie rule reproduces.
+    // By an independent program. The paper prints 0.618, 1.236 and 2.470 for the random policy, and
+    // 0.0455, 0.0908 and 0.1815 for the greedy one, which no tie rule reproduces.
     let expected = [
         (8192, [0.6165, 0.0281, 0.0405]),
         (16384, [1.2336, 0.0562, 0.0810]),
@@ -219,25 +218,25 @@ fn restricted_hashing_is_that_of_table_2() {
 
 #[test]
 fn restricted_hashing_of_two_items_can_be_counted() {
-    // Two items, two cells, then one: both are in the same cell half the time, which passes one of
-    // them on; then the last cell holds it. Its four feeds, two cells twice, are taken as
-    // independent: each passes one on with probability 1/4·1/2 = 1/8, so that more than one come to
-    // it 1 − (7/8)^4 − 4·(1/8)(7/8)^3 of the time.
+    // Two items, two cells, then one. Half the time both are in the same cell, which passes one of
+    // them on; then the last cell holds it. The last cell is fed by two cells, twice each, which
+    // are treated as independent: each passes one on with probability 1/4·1/2 = 1/8. So more than
+    // one item reaches it with probability 1 − (7/8)^4 − 4·(1/8)(7/8)^3.
     for policy in [Policy::Random, Policy::Greedy(Ties::Left), Policy::Greedy(Ties::Random)] {
         let planned = moves::restricted(2, 2, 2, policy).unwrap();
         assert_close(planned.expected[0], 1.5, 1e-14);
         match policy {
             Policy::Greedy(Ties::Left) => {}
-            // Both are one child's, or one is each's and either is kept: the other goes to a child
-            // half the time.
+            // Both are one child's, or each child has one and either is kept: the other goes to a
+            // child half the time.
             _ => {
                 assert_close(planned.expected[1], 1.0 - (7.0f64 / 8.0).powi(4), 1e-14);
                 assert_close(planned.expected_stash, 4.0 / 8.0 - planned.expected[1], 1e-13);
             }
         }
     }
-    // With ties to the left a child of the first part gets the other item if both are its own, once
-    // in 16, and one of the second part also if they are one of each, three times in 16.
+    // With ties to the left, a child of the first part gets the other item if both are its own,
+    // once in 16. A child of the second part also gets it if each has one, three times in 16.
     let planned = moves::restricted(2, 2, 2, Policy::Greedy(Ties::Left)).unwrap();
     let none = ((15.0f64 / 16.0).powi(4) + (13.0f64 / 16.0).powi(4)) / 2.0;
     assert_close(planned.expected[1], 1.0 - none, 1e-14);
@@ -250,7 +249,7 @@ fn one_level_of_restricted_hashing_is_a_plain_table() {
         assert_close(planned.expected_stash, 1000.0 * 0.999f64.powi(1000), 1e-12);
         assert_eq!(moves::restricted(1, 1, 1, policy).unwrap().expected, [1.0]);
     }
-    // A single child gets all but the one that stays, whatever the policy.
+    // A single child gets all but the item that stays, under any policy.
     let random = moves::restricted(1 << 20, 21, 1, Policy::Random).unwrap();
     for ties in [Ties::Left, Ties::Random] {
         let greedy = moves::restricted(1 << 20, 21, 1, Policy::Greedy(ties)).unwrap();

@@ -1,4 +1,4 @@
-//! The odds of multilevel tables against the paper's tables, exact fractions and simulated tables.
+//! The odds of multilevel tables, against the paper's tables, exact fractions and simulated tables.
 
 use oneread::layout::{LayoutError, MultilevelLayout};
 use oneread::plan::multilevel::{Accuracy, MultilevelPlan, expected_approximate, expected_exponential};
@@ -19,7 +19,7 @@ fn plan(items: u64, levels: &[u64], slots: u32) -> MultilevelPlan {
 const PAPER_10K: [u64; 5] = [40_000, 10_000, 5_000, 2_500, 2_500];
 const PAPER_100K: [u64; 6] = [400_000, 100_000, 50_000, 25_000, 12_500, 12_500];
 
-/// Made by `golden/multilevel_vectors.py`, in fractions.
+/// Exact fractions from `golden/multilevel_vectors.py`.
 const VECTORS: &str = include_str!("../../golden/multilevel_vectors.tsv");
 
 #[test]
@@ -76,7 +76,7 @@ fn the_papers_crises() {
     assert_close(plan(100_000, &PAPER_100K, 1).crisis_probability(), 6.6414e-24, 1e-5);
 }
 
-/// Level 0 alone is in closed form, at any size: m − m(1 − 1/m)^n buckets have an item.
+/// Level 0 alone has a closed form at any size: m − m(1 − 1/m)^n buckets have an item.
 #[test]
 fn the_first_level_of_any_size_holds_what_it_must() {
     for (items, buckets) in [
@@ -91,7 +91,7 @@ fn the_first_level_of_any_size_holds_what_it_must() {
     }
 }
 
-/// A crisis of one level is a birthday: some two of n items in one of m buckets.
+/// A crisis of one level is a birthday problem: two of n items share one of m buckets.
 #[test]
 fn one_level_is_a_birthday() {
     for (items, buckets) in [(23u64, 365u64), (1_000, 1_000_000_000), (100_000, 1 << 45)] {
@@ -102,10 +102,10 @@ fn one_level_is_a_birthday() {
 
 #[test]
 fn a_crisis_too_rare_for_a_float_has_a_logarithm() {
-    // Ten items must all meet at each of nine levels of a billion buckets, or nearly: the last has
-    // two, the one before three, …: the paper's chain of collisions. By hand for three items and
-    // two levels: all three meet in level 0 or two of them, which leaves one; so a crisis takes
-    // three at level 0 and two at level 1.
+    // Ten items must (nearly) all meet at each of nine levels of a billion buckets: two at the
+    // last, three at the one before, …: the paper's chain of collisions. By hand for three items
+    // and two levels: in level 0, either all three meet, or two of them do, which leaves one. So a
+    // crisis takes three at level 0 and two at level 1.
     let m = 1e13f64;
     let by_hand = (1.0 / (m * m) / m).ln();
     let found = plan(3, &[10_000_000_000_000; 2], 1).ln_crisis_probability();
@@ -117,20 +117,20 @@ fn a_crisis_too_rare_for_a_float_has_a_logarithm() {
     let rarer = plan(1_000_000, &[100_000_000; 21], 1);
     assert!(rarer.ln_crisis_probability() < rare.ln_crisis_probability());
 
-    // 200 slots: a crisis takes 201 of 8454 items in one of 42,821 buckets, of which there are
-    // m·C(n, 201)/m^201 sets.
+    // 200 slots: a crisis takes 201 of 8454 items in one of 42,821 buckets; there are m·C(n,
+    // 201)/m^201 such sets.
     let sets: f64 = (0..201).map(|i| (f64::from(8454 - i) / f64::from(i + 1) / 42_821.0).ln()).sum();
     let found = plan(8454, &[42_821], 200).ln_crisis_probability();
-    // Less the sets that share 200 of their items, one in 1000: C(n, 202)/m^202 is 8253/202/42821 =
-    // 1/1048 of the first term.
+    // Minus the sets that share 200 of their items, one in 1000: C(n, 202)/m^202 is 8253/202/42821
+    // = 1/1048 of the first term.
     assert!((found - (sets + 42_821f64.ln())).abs() < 0.3, "{found}");
 
-    // Impossible is not rare.
+    // Impossible, not merely rare.
     assert_eq!(plan(5, &[9; 5], 1).ln_crisis_probability(), f64::NEG_INFINITY);
     assert_eq!(plan(4, &[9; 2], 2).ln_crisis_probability(), f64::NEG_INFINITY);
 }
 
-/// These ran for minutes, grew to gigabytes, panicked or printed NaN in an earlier version.
+/// Earlier versions ran for minutes, grew to gigabytes, panicked or printed NaN.
 #[test]
 #[ignore = "long: about 5 s"]
 fn no_table_takes_long() {
@@ -165,12 +165,12 @@ fn bounds_are_above_and_estimates_are_near() {
     assert_eq!(skew[0], 1250.0);
     assert!(passed_on[0] < skew[0] && passed_on[0] > 0.9 * skew[0]);
     assert!(crisis_bound(&table, 10_000) >= plan.crisis_probability());
-    // With far more room the theorem says something.
+    // With far more room, the theorem is informative.
     let roomy = layout(&[1 << 40, 1 << 39, 1 << 38, 1 << 37, 1 << 36], 1);
     let bound = crisis_bound(&roomy, 1_000_000);
     let exact = MultilevelPlan::new(&roomy, 1_000_000).unwrap().crisis_probability();
     assert!(exact <= bound && bound < 1e-3, "{exact:e} {bound:e}");
-    // e^(−x) is above 1 − x.
+    // e^(−x) exceeds 1 − x.
     for (exponential, power) in
         expected_exponential(&table, 10_000).iter().zip(expected_approximate(&table, 10_000)).take(1)
     {
@@ -178,9 +178,9 @@ fn bounds_are_above_and_estimates_are_near() {
     }
 }
 
-/// Expected loads and their sum of squares against simulated tables of several slots: the means of
-/// 4000 tables are within 5 standard errors. Of 8 means each is outside once in 1.7 million runs;
-/// the seed is fixed.
+/// Expected loads and their sum of squares, against simulated tables of several slots: the means of
+/// 4000 tables are within 5 standard errors. A false alarm for one of 8 means has a probability of
+/// 1 in 1.7 million each; the seed is fixed.
 #[test]
 fn simulated_tables_hold_as_many() {
     const TABLES: u32 = 4000;

@@ -1,5 +1,5 @@
 //! Solutions against the paper's designs, exhaustive search of small cases, and the calculators:
-//! two hundred random targets are met, and none of them by a layout one step smaller.
+//! 200 random targets are met, and none of them by a layout one step smaller.
 
 use oneread::layout::{
     InterpolationLayout, MAX_HASHES, Moves, MultilevelLayout, MultipleFiltersLayout, SingleFilterLayout,
@@ -36,8 +36,8 @@ const fn average(false_positive: f64, extra_reads: f64) -> SummaryTargets {
     SummaryTargets { false_positive, goal: Goal::Average { extra_reads }, bytes: None }
 }
 
-/// "We do not attempt to optimize all of the various parameters", says the paper of its 32 450 and
-/// 324 125 bytes.
+/// Of its 32,450 and 324,125 bytes, the paper says: "We do not attempt to optimize all of the
+/// various parameters".
 #[test]
 fn the_papers_odds_take_fewer_bytes_than_the_papers() {
     let cases = [(paper_10k(), 4.98e-12, 32_450), (paper_100k(), 1.3836e-11, 324_125)];
@@ -70,7 +70,7 @@ fn an_average_takes_a_quarter_less_than_a_guarantee() {
 #[test]
 fn an_exhaustive_search_finds_nothing_smaller() {
     const MOST_BITS: u64 = 120;
-    // Of so few bits, more hash functions set all.
+    // With this few bits, more hash functions set all of them.
     const MOST_TRIED: u32 = 24;
     let table = planned_table(&[24, 12, 8], 12);
     let failure = table.crisis_probability() + 1e-3;
@@ -100,14 +100,14 @@ fn an_exhaustive_search_finds_nothing_smaller() {
     assert!(found <= least, "found {found} bits, {least} would do");
 }
 
-/// Whether a summary of this layout meets all targets.
+/// Reports whether a summary of this layout meets all targets.
 fn meets(table: &MultilevelPlan, layout: impl Into<SummaryLayout>, targets: &SummaryTargets) -> bool {
     let plan = SummaryPlan::with_table(table.clone(), &layout.into()).unwrap();
     PlannedSummary::Summary(plan).missed(targets).is_empty()
 }
 
-/// No size a hundredth smaller, nor one smaller with another hash function more or less, meets the
-/// targets.
+/// Asserts that no summary 1% smaller meets the targets, nor one slightly smaller with one hash
+/// function more or less.
 fn assert_no_smaller_neighbour(table: &MultilevelPlan, best: &PlannedSummary, targets: &SummaryTargets) {
     let around = |hashes: u32| hashes.saturating_sub(1).max(1)..=(hashes + 1).min(MAX_HASHES);
     let less = |size: u64| [size - 1, size - size.div_ceil(100)].into_iter().filter(|&size| size > 0);
@@ -147,7 +147,7 @@ fn assert_no_smaller_neighbour(table: &MultilevelPlan, best: &PlannedSummary, ta
     }
 }
 
-/// A number between two, evenly by its logarithm.
+/// A random number between two, uniform in its logarithm.
 fn between(rng: &mut Pcg64Mcg, low: f64, high: f64) -> f64 {
     let part = below(rng, 1 << 20) as f64 / f64::from(1u32 << 20);
     low * (high / low).powf(part)
@@ -162,8 +162,7 @@ fn random_table(rng: &mut Pcg64Mcg) -> MultilevelPlan {
     MultilevelPlan::new(&layout.with_slots(slots).unwrap(), items).unwrap()
 }
 
-/// A hundred and twenty of the two hundred random targets, each for all kinds; the others are
-/// below.
+/// 120 of the 200 random targets, each for all kinds; the others are below.
 #[test]
 #[ignore = "long: about 20 s"]
 fn random_summaries_meet_their_targets_and_have_no_smaller_neighbours() {
@@ -180,7 +179,7 @@ fn random_summaries_meet_their_targets_and_have_no_smaller_neighbours() {
                 else {
                     panic!("a crisis is likelier than the failures allowed")
                 };
-                // What is sure to happen cannot be allowed.
+                // A certain failure cannot be allowed.
                 assert!(!relax.is_empty() || table.crisis_probability() > 0.999);
                 for relax in relax {
                     assert_eq!(relax.target, Target::Failure);
@@ -235,8 +234,8 @@ fn random_tables_meet_their_targets_and_have_no_smaller_neighbours() {
             for level in 0..sizes.len() {
                 let mut smaller = sizes.to_vec();
                 smaller[level] -= sizes[level].div_ceil(100);
-                // Under churn a plan of few buckets may be without its correction, and then says
-                // less than is true.
+                // Under churn, a plan with few buckets may lack its correction, and then
+                // understates the stash.
                 let known = !matches!(odds, Odds::Churn(_)) || {
                     let state =
                         smaller.iter().all(|&size| size > 0).then(|| moves::steady_state(&smaller, items));
@@ -266,7 +265,7 @@ fn a_larger_table_has_a_crisis_less_often_and_fewer_levels_take_more() {
     let targets =
         TableTargets { items: 10_000, levels: 5, slots: 1, buckets: None, odds: Odds::Crisis(1.01e-12) };
     let five = solve::table(&targets).unwrap().best;
-    // The paper's has 60 000 buckets.
+    // The paper's has 60,000 buckets.
     assert!(five.layout.buckets() < 56_000, "{:?}", five.layout);
     let four = solve::table(&TableTargets { levels: 4, ..targets }).unwrap().best;
     assert!(four.layout.buckets() > five.layout.buckets());
@@ -349,8 +348,8 @@ fn random_filters_meet_their_targets() {
     }
 }
 
-/// The search has odds of its own for these: the plan must agree that targets are met, and that no
-/// step less does.
+/// The search computes odds of its own for these: the plan must agree that targets are met, and not
+/// by one step less.
 #[test]
 #[ignore = "long: about 5 s"]
 fn tables_with_several_slots_meet_their_targets_and_have_no_smaller_neighbours() {
@@ -383,7 +382,7 @@ fn tables_with_several_slots_meet_their_targets_and_have_no_smaller_neighbours()
     }
 }
 
-/// `plan solve table --items 1e6` gave up after too much work, and one item more was solved.
+/// `plan solve table --items 1e6` gave up after too much work, but solved one item more.
 #[test]
 fn a_million_items_have_a_table() {
     let odds = Odds::Crisis(1e-9);
@@ -403,7 +402,7 @@ fn random_maps_meet_their_targets() {
         let best = solve::map(&targets).unwrap().best;
         assert!(best.expected_stash <= stash && best.load < 1.0);
         if round >= 3 {
-            // What to relax takes as long as many solutions.
+            // Finding what to relax takes as long as many solutions.
             continue;
         }
         let less = MapTargets { bytes: Some(best.bytes - 1), ..targets };
@@ -435,7 +434,7 @@ fn bytes_that_do_not_do_say_what_would() {
     }
 }
 
-/// Levels that nothing reaches have no share in anything.
+/// Levels that nothing reaches have no share.
 #[test]
 fn a_single_item_has_a_summary_of_every_kind() {
     for (levels, items) in [(&[4, 2, 1][..], 1), (&[4, 2, 1], 2), (&[7], 3)] {

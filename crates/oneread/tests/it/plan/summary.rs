@@ -1,4 +1,4 @@
-//! The odds of summaries against the paper's Table III, small cases by hand and simulated
+//! The odds of summaries, against the paper's Table III, small cases by hand and simulated
 //! summaries.
 
 use oneread::hash::probes::SchemeName;
@@ -88,7 +88,7 @@ fn the_papers_table_iii() {
 fn two_items_by_hand() {
     let table = table(&[2, 2]);
     let shared = 0.5;
-    // Strings of one bit are equal half of the time, whatever the levels.
+    // Strings of one bit are equal half of the time, at any levels.
     let plan = SummaryPlan::new(&table, 2, &interpolation(1)).unwrap();
     assert_close(plan.failure_exact(), 0.5, 1e-15);
     assert_close(plan.failure(), 0.5, 1e-15);
@@ -96,30 +96,30 @@ fn two_items_by_hand() {
     assert_close(plan.failure_by_level()[0], shared * 0.5, 1e-15);
     assert_close(plan.false_positive(), 0.75, 1e-15);
 
-    // Two cells, one hash function: the item at level 0 falls on the other's cell half of the time.
+    // Two cells, one hash function: the item at level 0 hits the other's cell half of the time.
     let plan = SummaryPlan::new(&table, 2, &single(2, 1)).unwrap();
     assert_close(plan.failure(), shared * 0.5, 1e-15);
     assert_eq!(plan.failure(), plan.failure_exact());
-    // Another key's cell is set by either: 3/4. It is then read at level 1 if its bucket there has
-    // the item, and at level 0 if its bucket there has an item. If the two share: the cell has the
-    // deep one half of the time and the other alone a quarter; its bucket at each level has an item
-    // half of the time. If not: level 0 is full.
+    // Either sets another key's cell: 3/4. It is then read at level 1 if its bucket there has the
+    // item, and at level 0 if its bucket there has an item. If the two share: the cell holds the
+    // deep one half of the time, and the other alone a quarter; its bucket at each level has an
+    // item half of the time. If not: level 0 is full.
     let reads = 0.5 * (0.5 * 0.5 + 0.75 * 0.5) + 0.5 * 0.75;
     assert_close(plan.reads_per_miss(), reads, 1e-14);
-    // A hit of the shallow one reads level 1 first if it fails and its bucket there is taken: half
+    // A hit of the shallow one reads level 1 first if it fails and its bucket there is in use: half
     // of two items.
     assert_close(plan.extra_reads_per_hit(), shared * 0.5 * 0.5 / 2.0, 1e-14);
 }
 
-/// Failures, extra reads and reads of misses, counted in simulated tables with simulated summaries:
-/// means of 4000 tables within 5 standard errors, and 2% for what the plan takes for independent.
-/// One in 1.7 million would not be; the seed is fixed.
+/// Failures, extra reads and reads of misses, counted in simulated tables with simulated summaries.
+/// Means of 4000 tables are within 5 standard errors, plus 2% for the plan's assumption of
+/// independence. A false alarm has a probability of 1 in 1.7 million; the seed is fixed.
 #[test]
 fn simulated_summaries_fail_and_read_as_often() {
     const TABLES: u32 = 4000;
     const ITEMS: usize = 120;
     const MISSES: usize = 60;
-    // Roomy below, so that all items find room.
+    // The last level is large enough for all items.
     let sizes = [150usize, 60, 1000];
     let layout = table(&sizes.map(|size| size as u64));
     // Small enough to fail often.
@@ -210,7 +210,7 @@ fn simulated_summaries_fail_and_read_as_often() {
 fn hashes_between_two_aims() {
     let plan = MultilevelPlan::new(&paper_10k(), 10_000).unwrap();
     assert_eq!(hashes_for_false_positives(120_000, 10_000).unwrap(), 8);
-    // Also where every probability underflows.
+    // Even where every probability underflows.
     assert_eq!(hashes_for_false_positives(10_000_000_000_000, 10).unwrap(), 64);
     assert_eq!(hashes_for_failures(10_000_000_000_000, &plan).unwrap(), 64);
     let best = hashes_for_failures(40_000, &plan).unwrap();
@@ -221,17 +221,17 @@ fn hashes_between_two_aims() {
 }
 
 /// In a level of one bucket that no item reached, a bucket was in use with a probability of 0 times
-/// an infinite logarithm: no reads of interpolation summaries were numbers.
+/// an infinite logarithm, so that all reads of interpolation summaries were NaN.
 #[test]
 fn a_level_of_one_bucket_is_planned() {
     let table = table(&[2, 1]);
-    // Two items share their bucket half of the time. Then the one at level 0 meets the cell of the
-    // other half of the time, and reads the one bucket of level 1 first.
+    // Two items share their bucket half of the time. Then the one at level 0 hits the other's cell
+    // half of the time, and reads the one bucket of level 1 first.
     let plan = SummaryPlan::new(&table, 2, &single(2, 1)).unwrap();
     assert_close(plan.extra_reads_per_hit(), 0.5 * 0.5 / 2.0, 1e-15);
-    // Of another key, as in the test of two items by hand.
+    // For another key, as in the test of two items by hand.
     assert_close(plan.reads_per_miss(), 0.5 * (0.5 + 0.75 * 0.5) + 0.5 * 0.75, 1e-15);
-    // The one bit of the second filter is set by the deep item.
+    // The deep item sets the one bit of the second filter.
     let plan = SummaryPlan::new(&table, 2, &multiple(&[(2, 1), (1, 1)])).unwrap();
     assert_close(plan.extra_reads_per_hit(), 0.5 / 2.0, 1e-15);
     // As if levels always had the expected number of items.
@@ -291,7 +291,7 @@ proptest! {
     }
 }
 
-/// A multilevel table of ideal places with a summary of counters, whose random items are replaced.
+/// A multilevel table of ideal places with a counting summary, whose random items are replaced.
 struct Churn<S> {
     /// By level and bucket: the items there.
     buckets: Vec<Vec<u32>>,
@@ -300,7 +300,7 @@ struct Churn<S> {
     /// By item: its key and its level.
     items: Vec<(u64, usize)>,
     next_key: u64,
-    /// Of each table's own seed: tables that place the same keys alike are no independent samples.
+    /// Seeded per table: tables that place the same keys alike are not independent samples.
     places: Portable,
     rng: Pcg64Mcg,
 }
@@ -358,7 +358,7 @@ impl<S: Summary<Digester = Portable>> Churn<S> {
     }
 
     /// For each level, how often the summary names it or a deeper one for a key that was never
-    /// there.
+    /// inserted.
     fn named(&self) -> Vec<f64> {
         const ABSENT: u64 = 50_000;
         let mut named = vec![0.0; self.buckets.len()];
@@ -370,24 +370,24 @@ impl<S: Summary<Digester = Portable>> Churn<S> {
     }
 }
 
-/// Refuses a plan that is further from the mean of some tables than a documented part of it, and
-/// six deviations, measured along.
+/// Rejects a plan that differs from the mean of the tables by more than its documented part and six
+/// measured deviations.
 #[track_caller]
 fn agrees(name: &str, values: &[f64], planned: f64, part: f64) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     let spread = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
     let error = 6.0 * (spread / count).sqrt() + part * planned;
-    // Events that none of the samples had have no measured deviation: fewer than 20/12 are
-    // expected, with a false alarm of e^-20.
+    // Events that no sample had lack a measured deviation: fewer than 20/12 are expected, with a
+    // false alarm of e^-20.
     assert!(
         (mean - planned).abs() < error || mean == 0.0 && planned < 20.0 / count,
         "{name}: {mean}, planned {planned}"
     );
 }
 
-/// The paper's summary, whose plan knew only of tables filled once: one lookup in 10^11 was to name
-/// a wrong level first, and after ten turnovers one in a hundred did.
+/// The paper's summary, with a plan only for tables filled once: one lookup in 10^11 was to name a
+/// wrong level first, but after ten turnovers one in 100 did.
 #[test]
 fn summaries_under_churn_are_as_planned() {
     let table = paper_10k();
@@ -399,17 +399,17 @@ fn summaries_under_churn_are_as_planned() {
         let counters = [(4, each), (4, each), (4, each), (fourth, once), (last, once)];
         CountingFiltersLayout::new(filters.clone(), counters).unwrap()
     });
-    // Of the narrow counters, measured elsewhere after 40 turnovers: 225 of 500 and 94 of 100 are
+    // The narrow counters, measured separately after 40 turnovers: 225 of 500 and 94 of 100 are
     // saturated.
     let churned = summary::churned(&plan, &narrow, 40.0).unwrap();
     assert!((churned.saturated[3] - 225.0).abs() < 40.0, "{churned:?}");
     assert!((churned.saturated[4] - 94.0).abs() < 10.0, "{churned:?}");
-    // Of the wide ones, after ten: 109 to 170 of 10,000 lookups.
+    // The wide ones, after ten turnovers: 109 to 170 of 10,000 lookups.
     let churned = summary::churned(&plan, &wide, 10.0).unwrap();
     assert!(churned.wrong_first > 0.0109 && churned.wrong_first < 0.0170, "{churned:?}");
     assert!(churned.saturated.iter().all(|&saturated| saturated < 1.0), "{churned:?}");
 
-    // Tables of 10,000 items vary by some percent around their mean.
+    // Tables of 10,000 items vary by several percent around their mean.
     multiple_filters_are_as_planned(&wide, 1, 12, 0.05);
     multiple_filters_are_as_planned(&wide, 8, 12, 0.05);
     multiple_filters_are_as_planned(&narrow, 8, 12, 0.05);
@@ -453,7 +453,7 @@ fn multiple_filters_are_as_planned(layout: &CountingFiltersLayout, turnovers: u3
     agrees("wrong first", &wrong_first, planned.wrong_first, part);
 }
 
-/// Tables under churn with a summary of one filter, against the plan; gives the planned share of
+/// Tables under churn with a summary of one filter, against the plan. Returns the planned share of
 /// wrong levels.
 fn single_filter_is_as_planned(
     table: &MultilevelLayout,
@@ -496,15 +496,15 @@ fn single_filters_under_churn_are_as_planned() {
     let cells = |cells, hashes, bits: [u32; 5]| {
         CountingCellsLayout::new(SingleFilterLayout::new(cells, hashes).unwrap(), bits).unwrap()
     };
-    // The paper's size has room for what churn brings: hardly any lookup reads twice, ever.
+    // The paper's size has room for churn: hardly any lookup ever reads twice.
     let papers = cells(120_000, 15, [4, 4, 3, 2, 2]);
     for turnovers in [1, 6] {
         assert!(single_filter_is_as_planned(&table, 10_000, &papers, turnovers, 12, 0.1) < 1e-9);
     }
-    // Narrow counters of deep levels stay.
+    // Narrow counters of deep levels saturate.
     let narrow = cells(120_000, 15, [4, 1, 1, 1, 1]);
     assert!(single_filter_is_as_planned(&table, 10_000, &narrow, 6, 12, 0.1) > 0.001);
-    // A small one, which often names a wrong level.
+    // A small one often names a wrong level.
     let small = cells(12_000, 4, [6, 4, 3, 2, 2]);
     for turnovers in [1, 8] {
         assert!(single_filter_is_as_planned(&table, 10_000, &small, turnovers, 12, 0.1) > 0.01);
@@ -546,7 +546,7 @@ fn buckets_of_several_slots_under_churn_are_as_planned() {
     assert_close(later.items[1], first - second, 1e-9);
 }
 
-/// Counters that are saturated by their first key, in a table filled once: they were counted twice.
+/// Counters that their first key saturates, in a table filled once, were counted twice.
 #[test]
 fn counters_of_one_bit_are_as_bits_at_first() {
     let plan = MultilevelPlan::new(&paper_10k(), 10_000).unwrap();
@@ -556,7 +556,7 @@ fn counters_of_one_bit_are_as_bits_at_first() {
     let counters = CountingFiltersLayout::new(filters.clone(), counters).unwrap();
     let bits = SummaryPlan::with_table(plan.clone(), &filters.into()).unwrap();
     let churned = summary::churned(&plan, &counters, 1e-9).unwrap();
-    // The number of items of the last level is no Poisson number: a tenth of few names.
+    // The number of items of the last level is not Poisson: 10% of few names.
     assert_close(churned.wrong_first, bits.failure_exact() / 10_000.0, 0.15);
 
     let cells = SingleFilterLayout::new(30_000, 6).unwrap();
@@ -588,17 +588,17 @@ fn churn_of_tiny_filters_and_levels_takes_no_time() {
     let filters = CountingFiltersLayout::new(filters, [(8, Counting::EachProbe); 3]).unwrap();
     let churned = summary::churned(&plan, &filters, 20.0).unwrap();
     assert_eq!(churned.named, [1.0; 3]);
-    // All but one at each of the first two levels, and one in a thousand that finds no room.
+    // All but one at each of the first two levels, and one in 1000 without room.
     assert!((churned.items[2] / 9988.0 - 1.0).abs() < 0.003, "{churned:?}");
 }
 
-/// The mean share of wrong levels of ideal multiple filters in some tables, each after some
+/// The mean share of wrong levels of ideal multiple filters in `tables` tables after `turnovers`
 /// turnovers, and its deviation.
 ///
-/// In buckets of one slot, each with a fresh random key, the numbers of items of the levels are a
-/// Markov chain: an item goes on from a level of m buckets and x items with probability x/m,
-/// whatever happened before. Filters whose counters never saturate are Bloom filters of the items
-/// there are, and the odds of those are exact.
+/// In buckets of one slot, each with a fresh random key, the levels' numbers of items are a Markov
+/// chain. An item goes on from a level of m buckets and x items with probability x/m, whatever
+/// happened before. Filters whose counters never saturate are Bloom filters of the present items,
+/// with exact odds.
 fn wrong_first_by_the_chain(
     layout: &MultilevelLayout,
     items: u64,
@@ -647,7 +647,7 @@ fn wrong_first_by_the_chain(
     (mean, ((squares / tables as f64 - mean * mean) / tables as f64).sqrt())
 }
 
-/// The plan takes the number of items of a level and deeper for a Poisson number. It varies less at
+/// The plan assumes that the number of items of a level and deeper is Poisson. It varies less at
 /// the second level, so that plans of small tables are too high.
 fn churn_is_as_in_the_chain(steps: u64) {
     let fuller = [10_000, 6000, 4000, 4000, 4000, 4000];

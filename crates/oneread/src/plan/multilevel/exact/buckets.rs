@@ -14,10 +14,10 @@ use super::wide::Weight;
 use crate::plan::budget::StepBudget;
 use crate::plan::float::{ln, sqrt};
 
-/// With more items a bucket, e^−λ is no float.
+/// At a higher load, e^−λ underflows a float.
 const MAX_LOAD: f64 = 600.0;
 
-/// Whether there are more items than buckets, and not too many terms.
+/// Reports whether there are more items than buckets, and not too many terms.
 pub(crate) fn suits(level: Level, input: &PassedOn, cut: Cut, most_terms: f64) -> bool {
     let (last, buckets) = (input.last() as f64, level.buckets as f64);
     let load = last / buckets;
@@ -28,7 +28,7 @@ pub(crate) fn suits(level: Level, input: &PassedOn, cut: Cut, most_terms: f64) -
     input.stride == 1 && buckets <= last && is_small && load < MAX_LOAD
 }
 
-/// The loads of one bucket with their weights in F, in units of λ^j so that those of usual loads
+/// The loads of one bucket with their weights in F, in units of λ^j, so that those of usual loads
 /// are near 1.
 struct One<W> {
     loads: Vec<(usize, W)>,
@@ -47,7 +47,7 @@ impl<W: Weight> One<W> {
         let loads = ln_weights
             .iter()
             .enumerate()
-            // Fewer than the load count too, in rows of fewer items.
+            // Loads below λ are always kept: rows of fewer items use them.
             .filter(|(items, ln_weight)| {
                 ln(1.0 + *items as f64) < ln_load || **ln_weight > ln_largest + ln_negligible
             })
@@ -56,7 +56,7 @@ impl<W: Weight> One<W> {
         Self { loads, ln_load, ln_largest }
     }
 
-    /// By number of items: the logarithm of a!/m^a, back in units of 1.
+    /// By number of items: the logarithm of a!/m^a, in units of 1 again.
     fn ln_factors(&self, level: Level) -> impl Iterator<Item = f64> {
         let (buckets, ln_load, ln_largest) = (level.buckets as f64, self.ln_load, self.ln_largest);
         let mut ln_factorial = 0.0;
@@ -67,12 +67,12 @@ impl<W: Weight> One<W> {
     }
 }
 
-/// With more items than this, weights in these units may underflow.
+/// With more items, weights in these units may underflow.
 pub(crate) const MAX_ITEMS: u64 = 300;
 
 /// By number of items, up to the last: the logarithm of the probability that any are passed on.
 ///
-/// Either a bucket before passed on some, or this one does.
+/// Either an earlier bucket passed some on, or this one does.
 pub(crate) fn ln_any(level: Level, last: u64, ln_negligible: f64, work: &StepBudget) -> Vec<f64> {
     let (slots, all) = (level.slots as usize, last as usize + 1);
     let one: One<f64> = One::new(level, last, ln_negligible);
@@ -97,13 +97,13 @@ pub(crate) fn ln_any(level: Level, last: u64, ln_negligible: f64, work: &StepBud
     any.iter().zip(one.ln_factors(level)).map(|(weight, ln_factor)| ln(*weight) + ln_factor).collect()
 }
 
-/// By number of items, up to the last: by number passed on, the weight.
+/// For each number of items up to `last`: the weights by number passed on.
 pub(crate) fn rows<W: Weight>(level: Level, last: u64, wanted: Wanted<'_>) -> Vec<Row<W>> {
     let (slots, all) = (level.slots as usize, last as usize + 1);
     let one: One<W> = One::new(level, last, wanted.ln_negligible());
     let negligible = W::from_ln(wanted.ln_negligible());
 
-    // [z^a v^l] F^i: by items of the buckets so far, by items that these pass on.
+    // [z^a v^l] F^i: by items of the first i buckets, by items that these pass on.
     let zero = W::from_ln(f64::NEG_INFINITY);
     let mut power: Vec<Row<W>> = vec![Row { first: 0, weights: Vec::new() }; all];
     power[0] = Row { first: 0, weights: vec![W::from_ln(0.0)] };
@@ -141,7 +141,7 @@ pub(crate) fn rows<W: Weight>(level: Level, last: u64, wanted: Wanted<'_>) -> Ve
 }
 
 impl<W: Weight> Row<W> {
-    /// Without what is negligible at both ends beside the largest.
+    /// Removes what is negligible beside the largest, at both ends.
     fn trimmed(&mut self, negligible: W) {
         let top = self
             .weights

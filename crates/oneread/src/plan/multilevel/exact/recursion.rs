@@ -8,9 +8,9 @@
 //! ```
 //!
 //! which is recursion (3) of the paper's appendix III-A with l for b = a − l. All terms are
-//! positive, so that W steps cost a relative error of 3W·1.1e-16 at most. Where the number a of
-//! items is itself distributed, the rows of all a in its window are added up, each with its weight.
-//! The recursion starts at no items, or where the window begins far from there, at the row that
+//! positive, so that W steps cost a relative error of at most 3W·1.1e-16. If the number a of items
+//! is itself distributed, the rows of all a in its window are added up with their weights. The
+//! recursion starts at no items. If the window is far from there, it starts at the row that
 //! [integrals](super::super::rows) give.
 
 use alloc::vec::Vec;
@@ -21,15 +21,14 @@ use super::super::rows::{self, Wanted};
 use crate::plan::budget::StepBudget;
 use crate::plan::float::exp;
 
-/// From so many items on a row by contour, which takes a millisecond or two, is faster than the
-/// recursion up to it.
+/// From this many items on, a row by contour is faster than the recursion up to it.
 const FEW: u64 = 20_000;
 
-/// The steps after which the largest weight is looked for again.
+/// The steps after which the largest weight is updated.
 const STEPS_A_LOOK: u64 = 64;
 
-/// What the level passes on, each weight times e^(number·tilt), when it is given a window of
-/// numbers without gaps.
+/// What the level passes on from a window of numbers without gaps. Each weight is multiplied by
+/// e^(number·tilt).
 pub(crate) fn pass_on(level: Level, input: &PassedOn, cut: Cut, tilt: f64, work: &StepBudget) -> PassedOn {
     let (first_given, last_given) = (input.first(), input.last());
     let far = (first_given >= FEW).then(|| rows::ln_row(level, first_given, Wanted::all(cut, work)));
@@ -38,7 +37,7 @@ pub(crate) fn pass_on(level: Level, input: &PassedOn, cut: Cut, tilt: f64, work:
     let (start, first, weights) = far.unwrap_or_else(|| (0, 0, Vec::from([1.0])));
     let weights = (first..).zip(weights).map(|(number, weight)| weight * exp(number as f64 * tilt)).collect();
 
-    // Index i stands for first + i passed on; each step may pass one more on.
+    // Index i stands for first + i passed on; each step may pass on one more.
     let mut window = Window::new(level, first, weights, (last_given - start) as usize, tilt);
     let mut out = PassedOn::zeros(first, window.row.len() - 1, 1);
     for balls in start..=last_given {
@@ -57,7 +56,7 @@ pub(crate) fn pass_on(level: Level, input: &PassedOn, cut: Cut, tilt: f64, work:
     out.trimmed()
 }
 
-/// The row P(a, ·) of some a, with what is negligible at its ends left out.
+/// The row P(a, ·) of some a, without negligible weights at its ends.
 struct Window {
     buckets: f64,
     first: u64,
@@ -65,8 +64,8 @@ struct Window {
     factor: f64,
     /// The index as a float.
     index: Vec<f64>,
-    /// One more than there are indices: a place before the first is always 0. What is outside of
-    /// begin..end is 0.
+    /// One longer than the indices: a place before the first is always 0. Outside begin..end all is
+    /// 0.
     row: Vec<f64>,
     next: Vec<f64>,
     begin: usize,
@@ -93,9 +92,9 @@ impl Window {
         }
     }
 
-    /// From `balls` items to one more.
+    /// Goes from `balls` items to one more.
     fn throw(&mut self, balls: u64) {
-        // Full buckets at index 0, which may be past the last bucket where the weight is 0.
+        // Full buckets at index 0, possibly past the last bucket, where the weight is 0.
         let full = balls as f64 - self.first as f64;
         let empty = self.buckets - full;
         let (stays, passes) = (1.0 / self.buckets, self.factor / self.buckets);
@@ -111,14 +110,15 @@ impl Window {
         self.end = end;
     }
 
-    /// Drops what is below the cut, and says how much it was at the high end, where it may matter.
+    /// Drops what is below the cut. Returns how much it dropped at the high end, where it may
+    /// matter.
     fn trim(&mut self, cut: Cut, balls: u64) -> f64 {
         if balls.is_multiple_of(STEPS_A_LOOK) {
             self.top = self.row[self.begin + 1..=self.end].iter().copied().fold(0.0, f64::max);
         }
         while self.end - self.begin > 1 && self.row[self.begin + 1] < self.top * cut.low {
             self.begin += 1;
-            // Both buffers, since the next step reads this place as that before the first.
+            // Clears both buffers, since the next step reads this as the place before the first.
             (self.row[self.begin], self.next[self.begin]) = (0.0, 0.0);
         }
         let mut dropped = 0.0;

@@ -22,9 +22,9 @@ use super::wide::Weight;
 use crate::plan::budget::StepBudget;
 use crate::plan::float::{ln, sqrt};
 
-/// Whether all terms are positive, and there are not too many.
+/// Reports whether all terms are positive, and there are not too many.
 pub(crate) fn suits(level: Level, input: &PassedOn, cut: Cut, most_terms: f64) -> bool {
-    /// However many are passed on of a few, or meet in a bucket.
+    /// An allowance for small counts, of items passed on and of items in a bucket.
     const FEW: f64 = 30.0;
     let last = input.last() as f64;
     let (mean, variance) = level.moments(last);
@@ -35,8 +35,7 @@ pub(crate) fn suits(level: Level, input: &PassedOn, cut: Cut, most_terms: f64) -
         && last * width.min(last) * terms.min(last) < most_terms
 }
 
-/// By number of items, up to the last: by number passed on, the weight, as far as it is not
-/// negligible.
+/// For each number of items up to `last`: the weights by number passed on, while not negligible.
 pub(crate) fn rows<W: Weight>(level: Level, last: u64, ln_negligible: f64, work: &StepBudget) -> Vec<Row<W>> {
     let (slots, buckets) = (level.slots as usize, level.buckets as f64);
     let zero = W::from_ln(f64::NEG_INFINITY);
@@ -48,8 +47,8 @@ pub(crate) fn rows<W: Weight>(level: Level, last: u64, ln_negligible: f64, work:
         for together in 1..=balls {
             ln_ways += ln((balls + 1 - together) as f64 / (together as f64 * buckets));
             let ln_factor = ln_ways + ln((buckets + 1.0) * together as f64 / balls as f64 - 1.0);
-            // The ratio of neighbours only falls, and is below 1 for no more items than buckets. Of
-            // one item more than buckets the first term is 0, and those after it are not.
+            // The ratio of neighbours only falls, and is below 1 for no more items than buckets.
+            // For one item more than buckets the first term is 0, and later ones are not.
             if ln_factor < ln_negligible {
                 if together == 1 && balls as f64 > buckets {
                     continue;

@@ -1,16 +1,16 @@
-//! Numbers with the precision of a float and a range without end: for probabilities that no float
-//! holds.
+//! Numbers with a float's precision and an unlimited range, for probabilities that underflow
+//! floats.
 
 use core::ops::{Add, Mul};
 
 use crate::plan::float::{exp, floor, ln};
 
-/// What the recursions of small levels compute with: floats, or where these underflow, wide ones.
+/// The numbers that the recursions of small levels use: floats, or wide numbers where those
+/// underflow.
 pub(crate) trait Weight: Copy + PartialOrd + Add<Output = Self> + Mul<Output = Self> {
     fn from_ln(ln_value: f64) -> Self;
     fn ln(self) -> f64;
-    /// Whether it is so small that products with it might be the subnormal floats, which take a
-    /// hundred times as long.
+    /// Reports whether products with it might be subnormal floats, which are very slow.
     fn underflows(self) -> bool;
 }
 
@@ -29,7 +29,7 @@ impl Weight for f64 {
     }
 }
 
-/// mantissa · 2^(512·exponent), not negative. The order of the fields is that of the numbers.
+/// mantissa · 2^(512·exponent), not negative. The fields are in order of significance.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 pub(crate) struct Wide {
     exponent: i32,
@@ -84,7 +84,7 @@ impl Add for Wide {
         match large.exponent - small.exponent {
             0 => Self::normal(large.mantissa + small.mantissa, large.exponent),
             1 => Self::normal(large.mantissa + small.mantissa / STEP, large.exponent),
-            // Too small to count.
+            // Too small to matter.
             _ => large,
         }
     }

@@ -1,19 +1,19 @@
-//! The odds alone, from the last level back to the first: for searches, which ask for them a
-//! hundred times and for nothing else.
+//! The odds alone, from the last level back to the first: for searches, which evaluate them a
+//! hundred times.
 //!
 //! Let `g_i`(a) be the odds if a items reach level i. After the last level they are known: any item
 //! left is a crisis, and l items left are l in the stash. Before it they are a sum over a
-//! [row](super::super::rows), `g_i`(a) = Σ over l of Pr(l | a)·`g_(i+1)`(l), and `g_0`(n) is what
-//! is asked for. All terms are positive.
+//! [row](super::super::rows), `g_i`(a) = Σ over l of Pr(l | a)·`g_(i+1)`(l), and `g_0`(n) is the
+//! result. All terms are positive.
 //!
-//! Where a [chain](super::super::chain) needs the rows of all numbers that may reach a level, this
-//! needs some ten of them, since ln `g_i` is [smooth](super::smooth).
+//! A [chain](super::super::chain) needs the rows of all numbers that may reach a level. This needs
+//! some ten of them, since ln `g_i` is [smooth](super::smooth).
 //!
 //! # What is left out
-//! Numbers that reach a level too seldom to count: `g` is taken to be the same beyond them. At the
-//! low end of a row 1e-13 of it: fewer items never raise the odds, so that no larger a share of
-//! these is lost. At the high end so little that, if it were all crises, it would be 1e-10 of the
-//! result.
+//! Numbers that reach a level too rarely to matter are cut off: `g` is taken as constant beyond
+//! them. At the low end this is 1e-13 of a row: fewer items never raise the odds, so that no larger
+//! share of them is lost. At the high end it is so little that, if all were crises, it would be
+//! 1e-10 of the result.
 
 use alloc::vec::Vec;
 
@@ -29,7 +29,7 @@ use super::super::exact::{buckets, series};
 use super::super::level::{Cut, Level};
 use super::super::{MultilevelPlan, closed_forms};
 
-/// What is asked of the items that find no room.
+/// Which odds of items without room are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::plan) enum Lost {
     /// The probability that there are any.
@@ -38,25 +38,25 @@ pub(in crate::plan) enum Lost {
     Number,
 }
 
-/// What a row leaves out at its low end.
+/// The share of a row left out at its low end.
 const LOW: f64 = 1e-13;
 
-/// What is little: 1e-10.
+/// The logarithm of a negligible share: 1e-10.
 const LN_LITTLE: f64 = -23.0;
 
-/// Where rows would have to go on below e to this, a plan does better.
+/// Rows that must go on below e to this are better left to a plan.
 const LN_LAST_HIGH: f64 = -400.0;
 
-/// Fewer items than this have no integrals here. Those of a plan need more, since it keeps rows
-/// down to 1e-40.
+/// With fewer items, integrals are not used here. A plan needs more, since it keeps rows down to
+/// 1e-40.
 const MIN_ITEMS: u64 = 40;
 
-/// How close to the odds of a plan.
+/// The precision, compared with a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::plan) enum Close {
     /// To 1e-8.
     Fine,
-    /// To a thousandth, as in tests: a search that has far to go needs no more.
+    /// To 0.001, as in tests: enough for a search that is far from its goal.
     Rough,
 }
 
@@ -69,9 +69,9 @@ impl Close {
     }
 }
 
-/// The logarithm of the odds; none if they are too small, or rows do not come out right.
+/// The logarithm of the odds; `None` if they are too small, or if rows do not come out right.
 ///
-/// The nearer the guess the less it takes.
+/// The closer the guess, the less work.
 pub(in crate::plan) fn ln_odds(
     layout: &MultilevelLayout,
     items: u64,
@@ -118,11 +118,11 @@ fn within(
     Some(odds.at(items))
 }
 
-/// Parts of what may be left out, as a logarithm.
+/// The parts of the allowed loss, as a logarithm.
 const PARTS: usize = 3;
 
-/// The numbers that may reach a level. Part j of the low ones is such that fewer have a probability
-/// of at most e^(j/parts·[`Cut::ln_low`]) or little more, and so for the high ones.
+/// The numbers that may reach a level. Numbers below part j of the low ones have a probability of
+/// at most about e^(j/parts·[`Cut::ln_low`]), and likewise for the high ones.
 #[derive(Clone, Copy)]
 struct Reach {
     low: [u64; PARTS + 1],
@@ -142,8 +142,7 @@ impl Reach {
         self.high[PARTS]
     }
 
-    /// How much a number and ln g of it may count in odds that are not too small for this cut: at
-    /// most 1.
+    /// The weight of a number and its ln g in odds that are not too small for this cut: at most 1.
     fn weight(self, cut: Cut, number: u64, ln_odds: f64) -> f64 {
         let fewer = self.low.iter().filter(|low| number < **low).count();
         let more = self.high.iter().filter(|high| number > **high).count();
@@ -163,13 +162,13 @@ fn before_last(
     close: Close,
     work: &StepBudget,
 ) -> Option<Smooth> {
-    /// A few milliseconds.
+    /// Takes a few milliseconds.
     const MAX_TERMS: u64 = 5_000_000;
     let (low, high) = (reach.lowest(), reach.highest());
     let weight = |items, ln_odds| reach.weight(cut, items, ln_odds);
     match lost {
         Lost::Number => {
-            // Of no more than a few times the slots it is no polynomial.
+            // With no more items than a few times the slots, it is not a polynomial.
             let rough = MIN_ITEMS.max(4 * u64::from(level.slots));
             Smooth::new(
                 low,
@@ -210,7 +209,7 @@ struct Step<'a> {
     sums: Vec<Row<f64>>,
 }
 
-/// A row without what does not count, at the multiples of a stride; its weights add up to 1.
+/// A row without negligible parts, at the multiples of a stride; its weights add up to 1.
 struct Trimmed {
     first: u64,
     stride: u64,
@@ -222,7 +221,7 @@ impl Trimmed {
         self.first + index as u64 * self.stride
     }
 
-    /// The number below which the row has no more than this.
+    /// The number below which the row has at most this share.
     fn low(&self, ln_share: f64) -> u64 {
         let mut left = exp(ln_share);
         let index = self.ln_weights.iter().position(|ln_weight| {
@@ -232,7 +231,7 @@ impl Trimmed {
         self.number(index.unwrap_or(self.ln_weights.len() - 1))
     }
 
-    /// The number above which the row has no more than this.
+    /// The number above which the row has at most this share.
     fn high(&self, ln_share: f64) -> u64 {
         let mut left = exp(ln_share);
         let index = self.ln_weights.iter().rposition(|ln_weight| {
@@ -253,9 +252,9 @@ impl<'a> Step<'a> {
 
     /// The numbers that may be passed on.
     ///
-    /// For so many to be passed on, k parts of the rarity may be in the number given, and the
-    /// others in what becomes of it. More items given are never fewer passed on, so that a number
-    /// given between part k and the next is no worse than the next.
+    /// Passing on a rare number can take k parts of rarity in the number given, and the other parts
+    /// in the passing on. More items given never mean fewer passed on, so that a number given
+    /// between part k and the next is no worse than the next.
     fn passed_on(&self) -> Option<Reach> {
         let mut passed_on = Reach { low: [u64::MAX; PARTS + 1], high: [0; PARTS + 1] };
         let part = |ln_all: f64, parts: usize| ln_all * parts as f64 / PARTS as f64;
@@ -272,7 +271,7 @@ impl<'a> Step<'a> {
         Some(passed_on)
     }
 
-    /// ln g before the level, from that after it; if all rows come out right.
+    /// ln g before the level, from that after it; `None` unless all rows come out right.
     fn before(&self, after: impl Fn(u64) -> f64) -> Option<Smooth> {
         let value = |items| {
             let row = self.row(items)?;
@@ -292,9 +291,9 @@ impl<'a> Step<'a> {
         )
     }
 
-    /// The row of so many items; if its weights come out right.
+    /// The row of `items` items; `None` unless its weights come out right.
     fn row(&self, items: u64) -> Option<Trimmed> {
-        /// What the sum of all weights may be off.
+        /// The largest error of the sum of all weights.
         const LARGE: f64 = 1e-6;
         let (row, stride) = match self.sums.get(items as usize) {
             Some(Row { first, weights }) => {
@@ -310,7 +309,7 @@ impl<'a> Step<'a> {
             }
         };
         let LnRow { first, mut ln_weights } = row;
-        // Each is looked up in a polynomial, and some logarithms and exponentials are taken.
+        // Each is looked up in a polynomial, with some logarithms and exponentials.
         if !self.work.take(100.0 * ln_weights.len() as f64) {
             return None;
         }
@@ -322,9 +321,9 @@ impl<'a> Step<'a> {
         is_right.then_some(Trimmed { first: first + begin as u64 * stride, stride, ln_weights })
     }
 
-    /// The steps to sum a row up by, where it is a bell.
+    /// The stride by which a row can be summed, if it is a bell.
     fn stride(&self, items: u64) -> u64 {
-        /// Twice as many as a bell needs, since the odds may make it narrower.
+        /// Twice the points of a bell, since the odds may make it narrower.
         const POINTS_A_DEVIATION: f64 = 5.0;
         /// From the mean down to 0.
         const BELL_DEVIATIONS: f64 = 12.0;
@@ -335,12 +334,12 @@ impl<'a> Step<'a> {
     }
 }
 
-/// Whether the rows of all numbers up to the last are sums of few terms, or of buckets too few for
-/// integrals.
+/// Reports whether the rows of all numbers up to the last are sums of few terms, or of too few
+/// buckets for integrals.
 fn sums_suit(level: Level, last: u64, cut: Cut) -> bool {
-    /// Some milliseconds.
+    /// Takes some milliseconds.
     const MAX_TERMS: f64 = 1e7;
-    /// With fewer, what one of them passes on is no small part of all, and integrals take long.
+    /// With fewer buckets, one bucket's share is not small, and integrals are slow.
     const FEW_BUCKETS: u64 = 64;
     let most_terms = if level.buckets < FEW_BUCKETS { 30.0 * MAX_TERMS } else { MAX_TERMS };
     let all = PassedOn::certain(last);
@@ -364,8 +363,8 @@ fn ln_sum_of(ln_terms: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// From the first level on and from the last back the odds are the same: small levels and large
-    /// ones, full ones and such as hardly any item reaches, whatever was guessed.
+    /// Forward and backward computations agree: for small and large levels, for full ones and those
+    /// that hardly any item reaches, and for any guess.
     #[test]
     fn the_odds_are_those_of_the_plan() {
         let work = StepBudget::new("a test", f64::INFINITY);

@@ -1,4 +1,4 @@
-//! Complex numbers, as far as integrals over circles need them.
+//! Complex numbers, with the operations of integrals over circles.
 
 use core::ops::{Add, Mul};
 
@@ -15,7 +15,7 @@ impl Complex {
         Self { re: size * cos(angle), im: size * sin(angle) }
     }
 
-    /// e^(i·angle) − 1, which keeps its digits where the angle is small.
+    /// e^(i·angle) − 1, which keeps its digits for small angles.
     pub(crate) fn polar_less_one(angle: f64) -> Self {
         let half = sin(angle / 2.0);
         Self { re: -2.0 * half * half, im: sin(angle) }
@@ -26,7 +26,7 @@ impl Complex {
         *self = *self * Self::polar(1.0, angle);
     }
 
-    /// The square of its size.
+    /// The square of its absolute value.
     pub(crate) const fn square(self) -> f64 {
         self.re * self.re + self.im * self.im
     }
@@ -36,7 +36,7 @@ impl Complex {
         Self { re: self.re / square, im: -self.im / square }
     }
 
-    /// (1 + self)^exponent, where self may be too small beside 1.
+    /// (1 + self)^exponent, where self may vanish beside 1.
     pub(crate) fn power_of_one_more(self, exponent: f64) -> Self {
         let ln_size = 0.5 * ln_1p(2.0 * self.re + self.re * self.re + self.im * self.im);
         Self::polar(exp(exponent * ln_size), exponent * atan2(self.im, 1.0 + self.re))

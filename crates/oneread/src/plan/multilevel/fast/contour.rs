@@ -1,24 +1,25 @@
-//! The exact distribution of the items that a level passes on, at any number of items and without a
-//! recursion.
+//! The exact distribution of the items that a level passes on, for any number of items and without
+//! a recursion.
 //!
-//! Let a items be thrown into m buckets of s slots, b of them placed and l = a − b passed on. Count
-//! by buckets: one with j items places min(j, s) of them and passes the others on. With a mark u
-//! for each placed item and v for each passed one, a bucket's generating function and the
+//! Let a items be thrown into m buckets of s slots, of which b are placed and l = a − b passed on.
+//! Count by buckets: one with j items places min(j, s) of them and passes on the others. With a
+//! mark u for each placed item and v for each passed one, a bucket's generating function and the
 //! probability are
 //!
 //! ```text
-//!   F(u, v) = Σ over j of u^min(j, s)·v^max(j − s, 0) / j!,      Pr(l) = a!/m^a · [u^b v^l] F(u, v)^m.
+//!   F(u, v) = Σ over j of u^min(j, s)·v^max(j − s, 0) / j!,
+//!   Pr(l) = a!/m^a · [u^b v^l] F(u, v)^m.
 //! ```
 //!
-//! The coefficient is an integral over two circles (Cauchy). Through the saddle point, where the
-//! expected b and l under the weights of F are the given ones, the integrand is a bell around the
-//! real axis: there is nothing to cancel, and tails are as exact as the middle. The integrand is
-//! periodic and analytic, so that equal steps integrate it to the last digit as soon as the
+//! The coefficient is an integral over two circles (Cauchy). Take them through the saddle point,
+//! where the expected b and l under the weights of F are the given ones. There the integrand is a
+//! bell around the real axis: nothing cancels, and tails are as exact as the middle. The integrand
+//! is periodic and analytic, so that equal steps integrate it to the last digit once the
 //! coefficients some standard deviations away are negligible.
 //!
-//! Precision. With u = λe^p, v = λe^q and λ = a/m all large terms cancel by hand: what is left is
-//! m·ln(1 + Σ poisson(j)·(e^(…) − 1)), of the size of ln Pr(l) and not of a·ln a. And the angles of
-//! the integrand are taken from their mean. The error of ln Pr is about 1e-16·(m + a)·(|p| + |q|):
+//! Precision. With u = λe^p, v = λe^q and λ = a/m, all large terms cancel on paper. What remains is
+//! m·ln(1 + Σ poisson(j)·(e^(…) − 1)), of the size of ln Pr(l) and not of a·ln a. The angles of the
+//! integrand are taken from their mean. The error of ln Pr is about 1e-16·(m + a)·(|p| + |q|):
 //! below 1e-10 for 10^9 items.
 
 use alloc::vec::Vec;
@@ -30,23 +31,23 @@ use super::complex::Complex;
 use crate::plan::budget::StepBudget;
 use crate::plan::float::{ceil, exp, expm1, floor, ln, ln_1p, sqrt};
 
-/// Steps of a load's term in an integrand.
+/// Steps per load in an integrand.
 const STEPS_A_LOAD: f64 = 4.0;
 
-/// What does not count beside 1.
+/// Negligible beside 1.
 pub(crate) const NEGLIGIBLE: f64 = 1.6e-18;
 
-/// Standard deviations to where the coefficients of a bell are negligible: three away from its
-/// middle, e^(3²/2 − 9²/2) = 2e-16.
+/// Standard deviations to where a bell's coefficients are negligible, even three away from its
+/// middle: e^(3²/2 − 9²/2) = 2e-16.
 pub(crate) const DEVIATIONS: f64 = 12.0;
 
-/// ln Pr(l) at the multiples of a stride, of what `level` passes on of `balls` items.
+/// ln Pr(l) at the multiples of a stride, for what `level` passes on out of `balls` items.
 ///
-/// One set of values of the integrand, through the saddle point of a number, serves for all numbers
-/// around it: three standard deviations away they are off by e^(3²/2) = 90 times the rounding.
+/// One set of integrand values, through the saddle point of a number, serves all numbers around it.
+/// Three standard deviations away, they are off by e^(3²/2) = 90 times the rounding.
 pub(crate) fn ln_row(level: Level, balls: u64, wanted: Wanted<'_>) -> LnRow {
     const DEVIATIONS_AROUND: f64 = 3.0;
-    // All items in one bucket, or in as many as there are.
+    // All items in one bucket, or each in its own.
     let (stride, slots) = (wanted.stride, u64::from(level.slots));
     let least = balls.saturating_sub(level.buckets * slots).max(wanted.at_least).div_ceil(stride);
     let most = (balls - balls.min(slots)) / stride;
@@ -57,7 +58,7 @@ pub(crate) fn ln_row(level: Level, balls: u64, wanted: Wanted<'_>) -> LnRow {
     let (mean, _) = level.moments(balls as f64);
     let top = ((mean / stride as f64 + 0.5) as u64).clamp(least, most);
 
-    // From the top to the right, then to its left. Log-concave, they only fall.
+    // From the top to the right, then to its left. The values are log-concave and only fall.
     let mut ln_top = f64::NEG_INFINITY;
     let mut sides = [Vec::new(), Vec::new()];
     for (side, ln_weights) in sides.iter_mut().enumerate() {
@@ -68,7 +69,7 @@ pub(crate) fn ln_row(level: Level, balls: u64, wanted: Wanted<'_>) -> LnRow {
         while !ends {
             contour.aim_at((next * stride) as f64);
             let reach = (DEVIATIONS_AROUND * contour.deviation() / stride as f64) as u64;
-            // The middle of this piece is as far on as it reaches, or at the end.
+            // This piece's middle is as far on as it reaches, or at the end.
             let middle = if upward { (next + reach).min(end) } else { next.saturating_sub(reach).max(end) };
             let last = if upward { (middle + reach).min(end) } else { middle.saturating_sub(reach).max(end) };
             let first = if upward { next } else { last };
@@ -84,12 +85,12 @@ pub(crate) fn ln_row(level: Level, balls: u64, wanted: Wanted<'_>) -> LnRow {
                 ln_weights.extend(around.into_iter().rev());
             }
             ln_top = ln_weights.iter().copied().fold(ln_top, f64::max);
-            // Also where it is no number, which it should not be.
+            // NaN, which should not occur, ends it too.
             let goes_on = ln_weights[count - 1] > ln_top + ln_cut;
             ends = last == end || !goes_on;
             next = if upward { last + 1 } else { last.saturating_sub(1) };
         }
-        // The last piece went on beyond the cut.
+        // The last piece went beyond the cut.
         let counts = ln_weights.iter().rposition(|&ln_p| ln_p >= ln_top + ln_cut).map_or(1, |last| last + 1);
         ln_weights.truncate(counts);
     }
@@ -98,12 +99,12 @@ pub(crate) fn ln_row(level: Level, balls: u64, wanted: Wanted<'_>) -> LnRow {
     LnRow { first, ln_weights: left.into_iter().rev().chain(right).collect() }
 }
 
-/// About the steps that a row of this many items takes: pieces, times points of the circles, times
-/// loads of a bucket.
+/// About the steps of a row for this many items: pieces, times points of the circles, times loads
+/// of a bucket.
 pub(crate) fn work(level: Level, balls: u64) -> f64 {
-    /// Pieces of a row.
+    /// Pieces per row.
     const PIECES: f64 = 8.0;
-    /// The integrand is negligible from so many of its deviations on.
+    /// The deviations beyond which the integrand is negligible.
     const BELL: f64 = 9.0;
     let contour = Contour::new(level, balls);
     let points = [0, 1].map(|side| {
@@ -123,12 +124,12 @@ struct Moments {
     covariance: f64,
 }
 
-/// The integral for one number of items thrown, and the saddle point of the last number passed on.
+/// The integral for one number of items thrown, with the saddle point of the last number passed on.
 pub(crate) struct Contour {
     balls: f64,
     buckets: f64,
     slots: usize,
-    /// λ, items a bucket.
+    /// λ, items per bucket.
     pub(crate) load: f64,
     /// ln of a! / (a/e)^a.
     pub(crate) ln_stirling: f64,
@@ -138,7 +139,7 @@ pub(crate) struct Contour {
     tilt: [f64; 2],
     /// By j: the tilted probability of j items in a bucket.
     pub(crate) weights: Vec<f64>,
-    /// The least j, at most s, whose probability counts.
+    /// The least j, at most s, with a probability that matters.
     first_load: usize,
     moments: Moments,
 }
@@ -159,7 +160,7 @@ impl Contour {
             first_load: 0,
             moments: Moments::default(),
         };
-        // The probabilities add up to 1 but for rounding, which m buckets would magnify.
+        // The probabilities add up to 1 but for rounding, which m buckets would amplify.
         contour.weigh();
         let ln_sum = ln_1p(contour.weights_sum_error());
         contour.ln_poisson.iter_mut().for_each(|ln_p| *ln_p -= ln_sum);
@@ -169,7 +170,7 @@ impl Contour {
 
     /// Σ e^(ln poisson) − 1.
     fn weights_sum_error(&self) -> f64 {
-        // From the smallest on; they are below 1, so that the sum is exact to a few units of the
+        // From the smallest on; they are below 1, so that the sum is exact to a few units in the
         // last place.
         let mut terms: Vec<f64> = self.ln_poisson.iter().map(|&ln_p| exp(ln_p)).collect();
         terms.sort_unstable_by(f64::total_cmp);
@@ -195,7 +196,7 @@ impl Contour {
         self.ln_poisson[j]
     }
 
-    /// Weighs the loads of a bucket under the present tilt.
+    /// Weighs the loads of a bucket under the current tilt.
     fn weigh(&mut self) {
         let mut sum = 0.0;
         self.weights.clear();
@@ -205,7 +206,7 @@ impl Contour {
             self.weights.push(weight);
             sum += weight;
             // The ratio of neighbours falls; where it is below a half, the rest is less than the
-            // last.
+            // last term.
             let ratio = self.load * exp(self.tilt[1]) / (j + 1) as f64;
             let rest_is_negligible = ratio < 0.5 && weight < NEGLIGIBLE * sum / self.buckets;
             if j as f64 >= self.balls || j >= self.slots && rest_is_negligible {
@@ -234,12 +235,12 @@ impl Contour {
         self.moments = moments;
     }
 
-    /// Tilts until the expected numbers are the given ones, to a tenth of a standard deviation:
-    /// close enough to the saddle.
+    /// Tilts until the expected numbers are the given ones to 0.1 standard deviations: close enough
+    /// to the saddle point.
     ///
     /// Newton's method on a convex function, with steps of at most 1.
     fn aim(&mut self, placed: f64, passed_on: f64) {
-        /// Far more than are needed from any start.
+        /// Far more than any start needs.
         const MAX_STEPS: u32 = 300;
         const CLOSE: f64 = 0.01;
         // At the ends of the range the saddle point is at infinity; half an item before them it is
@@ -247,7 +248,7 @@ impl Contour {
         let target = [placed.min(self.buckets * self.slots as f64 - 0.5), passed_on.max(0.5)];
         for _ in 0..MAX_STEPS {
             let Moments { mean, variance, covariance } = self.moments;
-            // A variance too small for a float asks for the longest step.
+            // A variance that underflows a float takes the longest step.
             let variance = variance.map(|variance| variance.max(f64::MIN_POSITIVE));
             let off = [target[0] / self.buckets - mean[0], target[1] / self.buckets - mean[1]];
             let distance = self.buckets * (off[0] * off[0] / variance[0] + off[1] * off[1] / variance[1]);
@@ -284,7 +285,7 @@ impl Contour {
     }
 
     /// The standard deviation of the number passed on, given the sum of all items, under the
-    /// present tilt.
+    /// current tilt.
     fn deviation(&self) -> f64 {
         let Moments { variance, covariance, .. } = self.moments;
         let determinant = variance[0] * variance[1] - covariance * covariance;
@@ -292,8 +293,8 @@ impl Contour {
         sqrt((self.buckets * determinant / of_all).max(0.0))
     }
 
-    /// ln Pr(l) of `count` numbers by the stride, from `first` on, by way of the saddle point of a
-    /// number in their middle. None if there are no steps left for it.
+    /// ln Pr(l) of `count` numbers at the stride, from `first` on, through the saddle point of a
+    /// number in their middle. `None` if no steps are left for it.
     fn around(
         &mut self,
         middle: u64,
@@ -307,7 +308,7 @@ impl Contour {
         let [p, q] = self.tilt;
         let bulk =
             self.buckets * self.ln_weighted((placed * p + passed_on * q) / self.buckets) + self.ln_stirling;
-        // Each number further, one item less is placed and one more passed on.
+        // With each further number, one item less is placed and one more passed on.
         let away = first as f64 - passed_on;
         let (mut values, all) = self.integrand_on_circles(placed, passed_on, work);
         if !work.take(2.0 * (count * values.len()) as f64) {
@@ -341,24 +342,24 @@ impl Contour {
     }
 
     /// The integrand over its value on the real axis, at the points of both circles where it
-    /// counts, of which there are so many in all.
+    /// matters, and the number of all points.
     fn integrand_on_circles(&self, placed: f64, passed_on: f64, work: &StepBudget) -> (Vec<Value>, f64) {
         let Moments { variance, covariance, .. } = self.moments;
         // An odd number of steps around each circle, so that all but the first come in conjugate
-        // pairs. No number so many away may count: not by the sum of many buckets, nor by a single
-        // one.
+        // pairs. Numbers a full circle away must be negligible, both for the sum of many buckets
+        // and for a single one.
         let of_one = [self.slots, self.weights.len()].map(|of_one| of_one as i64 + 16);
         let steps = [0, 1]
             .map(|side| (ceil(DEVIATIONS * sqrt(self.buckets * variance[side])) as i64 + of_one[side]) | 1);
         let angle = steps.map(|steps| 2.0 * PI / steps as f64);
-        // For a given second angle, the integrand is largest near this first one.
+        // For a given second angle, the integrand peaks near this first one.
         let ridge = -covariance / variance[0].max(f64::MIN_POSITIVE) * angle[1] / angle[0];
         let mut values = Vec::new();
         for second in 0..=steps[1] / 2 {
             let middle = floor(ridge * second as f64 + 0.5) as i64;
             let before = values.len();
             let half = steps[0] / 2;
-            // On the first line of the second circle only one half, since the other is its mirror.
+            // On the first line of the second circle, only one half: the other is its mirror image.
             let downward = if second == 0 { middle..middle } else { middle - half..middle };
             let mut walk = |points: &mut dyn Iterator<Item = i64>| {
                 for first in points {
@@ -381,7 +382,7 @@ impl Contour {
         (values, steps[0] as f64 * steps[1] as f64)
     }
 
-    /// The integrand at two angles, turned back by `mean` for each bucket; if it counts.
+    /// The integrand at two angles, turned back by `mean` per bucket, if it is not negligible.
     fn integrand(&self, angles: [f64; 2], mean: f64) -> Option<Complex> {
         let turns = angles.map(Complex::polar_less_one);
         let mut here = Complex::polar_less_one(self.first_load as f64 * angles[0] - mean);
@@ -400,19 +401,19 @@ impl Contour {
 /// The integrand at a point.
 struct Value {
     size: Complex,
-    /// By how much it turns back for each item more that is passed on.
+    /// How far it turns back per additional item passed on.
     angle: f64,
 }
 
 /// ln(n! / (n/e)^n), for whole n.
 pub(in crate::plan) fn ln_stirling(n: f64) -> f64 {
-    /// From here on the series below is exact to 1e-17.
+    /// From here on, the series below is exact to 1e-17.
     const LARGE: f64 = 32.0;
     if n >= LARGE {
         let inverse = 1.0 / (n * n);
         let series = 1.0 / 12.0 - inverse * (1.0 / 360.0 - inverse * (1.0 / 1260.0 - inverse / 1680.0));
         return 0.5 * ln(2.0 * PI * n) + series / n;
     }
-    // Π i·e/n, of factors between 1/12 and 3.
+    // Π i·e/n, with factors between 1/12 and 3.
     (1..=n as u32).map(|i| ln(f64::from(i) / n) + 1.0).sum()
 }

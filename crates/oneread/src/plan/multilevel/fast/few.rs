@@ -1,22 +1,22 @@
-//! The distribution of the items that a level passes on, of many items, where either few are passed
-//! on or few slots stay free.
+//! The distribution of the items that a level passes on, for many items, if few are passed on or
+//! few slots stay free.
 //!
 //! With F as in the [contour](super::contour), and z for every item, Pr(l) = a!/m^a · [z^a v^l]
 //! F^m. The coefficient of z is an integral over a circle. On it, F is a series in v, F = `f_0` +
-//! `f_1`·v + `f_2`·v² + …, where `f_0` are the buckets that pass nothing on, and the coefficients
-//! of its power follow one from the other:
+//! `f_1`·v + `f_2`·v² + …, where `f_0` are the buckets that pass nothing on. The coefficients of
+//! its power follow from one another:
 //!
 //! ```text
 //!   c_0 = f_0^m,     c_l = Σ over k from 1 to l of ((m + 1)·k − l)·f_k·c_(l−k) / (l·f_0)
 //! ```
 //!
-//! So a row takes one integral, and not one for each number. If few slots stay free, v counts
-//! these: `f_0` are then the full buckets.
+//! So a row takes one integral, instead of one per number. If few slots stay free, v counts these:
+//! `f_0` are then the full buckets.
 //!
-//! No number is too small: on the real axis the `c_l` are kept as logarithms, and on the circle as
-//! quotients by those, `r_l` = `c_l`(circle)/`c_l`(real). The recursion makes `r_l` a mean of
-//! earlier ones, each turned by an angle, with the weights that the terms have on the real axis.
-//! Few of these are negative, and only where l > m.
+//! No number underflows: the `c_l` on the real axis are logarithms, and those on the circle are
+//! quotients by these, `r_l` = `c_l`(circle)/`c_l`(real). The recursion makes `r_l` a mean of
+//! earlier ones, each turned by an angle, weighted by the terms on the real axis. Few weights are
+//! negative, and only where l > m.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -29,20 +29,20 @@ use super::contour::{Contour, DEVIATIONS, NEGLIGIBLE};
 use crate::plan::budget::StepBudget;
 use crate::plan::float::{ceil, exp, ln, sqrt};
 
-/// What is counted: few of these.
+/// The quantity that is counted, which is small.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Counted {
     PassedOn,
     FreeSlots,
 }
 
-/// ln Pr(l) from the least number that counts on; if the recursion is stable.
+/// ln Pr(l) for the numbers that matter; `None` if the recursion is unstable.
 pub(crate) fn ln_row(level: Level, balls: u64, counted: Counted, wanted: Wanted<'_>) -> Option<LnRow> {
     let mut contour = Contour::new(level, balls);
     let buckets = level.buckets as f64;
     let room = level.buckets * u64::from(level.slots);
-    // A number counted, and what is passed on: free slots less those that are free if all items
-    // find room.
+    // From a counted number to what is passed on: the free slots, less those that are free if all
+    // items find room.
     let passed_on = |counted_items: u64| match counted {
         Counted::PassedOn => counted_items,
         Counted::FreeSlots => (counted_items + balls).saturating_sub(room),
@@ -55,7 +55,7 @@ pub(crate) fn ln_row(level: Level, balls: u64, counted: Counted, wanted: Wanted<
     };
     let series = Series::new(&mut contour, level, balls, counted, wanted);
 
-    // On the real axis: as many numbers as count.
+    // On the real axis: as many numbers as matter.
     let mut ln_top = f64::NEG_INFINITY;
     let mut ln_real = vec![buckets * ln(series.none)];
     let mut shares: Vec<Vec<f64>> = vec![Vec::new()];
@@ -70,7 +70,7 @@ pub(crate) fn ln_row(level: Level, balls: u64, counted: Counted, wanted: Wanted<
             break;
         }
         let (ln_next, share) = series.next(buckets, &ln_real);
-        // A logarithm or an exponential of each term.
+        // A logarithm or an exponential per term.
         if !wanted.work.take(10.0 * ln_real.len().min(series.some.len()) as f64) {
             return None;
         }
@@ -107,7 +107,7 @@ impl Series {
         for items in slots + 1..=(balls as usize).max(slots) {
             let (items, ln_p) = load(items);
             above.push((items, ln_p));
-            // The ratio of neighbours falls, so the rest is less than the last.
+            // The ratio of neighbours falls, so the rest is less than the last term.
             if items > 2.0 * balls as f64 / level.buckets as f64 && ln_p < ln_negligible {
                 break;
             }
@@ -135,18 +135,17 @@ impl Series {
         let mut share: Vec<f64> = terms().map(|(k, ln_term)| factor(k) * exp(ln_term - ln_largest)).collect();
         let sum: f64 = share.iter().sum();
         share.iter_mut().for_each(|term| *term /= sum);
-        // Far terms that do not count need not be turned.
+        // Far negligible terms need not be turned.
         let end = share.iter().rposition(|term| term.abs() > NEGLIGIBLE).map_or(0, |last| last + 1);
         share.truncate(end);
         (ln(sum.max(0.0)) + ln_largest - ln(self.none), share)
     }
 }
 
-/// The mean over the circle of what each number's weight is there, relative to the real axis.
+/// The mean over the circle of each number's weight there, relative to the real axis.
 ///
-/// A quotient is a characteristic function: at most 1, and nothing where the bell has ended. Where
-/// it does not come to that, rounding errors have grown, as they may if the numbers are many times
-/// the buckets.
+/// A quotient is a characteristic function: at most 1, and 0 where the bell has ended. Otherwise
+/// rounding errors have grown, as they may if the numbers are many times the buckets.
 fn around_the_circle(
     contour: &Contour,
     series: &Series,
@@ -154,29 +153,28 @@ fn around_the_circle(
     shares: &[Vec<f64>],
     work: &StepBudget,
 ) -> Option<Vec<f64>> {
-    /// What errors may have grown to.
+    /// The largest accepted error.
     const STABLE: f64 = 1e-10;
-    /// Some hundred roundings.
+    /// About a hundred roundings.
     const MIN_MEAN: f64 = 1e-14;
-    /// Deviations of the integrand, whose logarithm is −x²/2, to where it has ended whatever its
-    /// width.
+    /// Deviations after which the integrand, whose logarithm is −x²/2, has ended for any width.
     const ENDED: f64 = 30.0;
     let longest = series.nones.len() + series.some.len();
     let steps = (ceil(DEVIATIONS * sqrt(contour.variance_of_all())) as u64 + longest as u64 + 16) | 1;
     let none = series.none;
     let most_steps = (ENDED / sqrt(contour.variance_of_all()) / (2.0 * PI) * steps as f64) as u64 + 10;
     let mut sums = vec![1.0; shares.len()];
-    // Half of the circle is the mirror of the other.
+    // One half of the circle mirrors the other.
     let of_a_step = shares.iter().map(Vec::len).sum::<usize>() + 10 * longest;
     for step in 1..=most_steps.min(steps / 2) {
         if !work.take(4.0 * of_a_step as f64) {
             return None;
         }
         let angle = 2.0 * PI * step as f64 / steps as f64;
-        // Turned back by the mean angle, λ·angle a bucket.
+        // Turned back by the mean angle, λ·angle per bucket.
         let turned_by = |items: f64| (items - contour.load) * angle;
-        // The turned buckets that count nothing, over what they are unturned, less 1: a power of m
-        // would magnify its error.
+        // The turned buckets that count nothing, over their unturned value, less 1: a power of m
+        // would amplify its error.
         let off = series.nones.iter().fold(Complex::default(), |sum, &(items, ln_p)| {
             sum + Complex::polar_less_one(turned_by(items)) * (exp(ln_p) / none)
         });
@@ -202,8 +200,8 @@ fn around_the_circle(
             return None;
         }
     }
-    // A mean that is small beside the others is the rest of terms that cancel. It belongs to a far
-    // tail: what is left of it is kept while it has a digit.
+    // A mean that is small beside the others is the remainder of terms that cancel. It belongs to a
+    // far tail, and is kept while it has a correct digit.
     let top = sums.iter().copied().fold(0.0, f64::max);
     sums.iter_mut().filter(|sum| **sum < MIN_MEAN * top).for_each(|sum| *sum = 0.0);
     sums.iter_mut().for_each(|sum| *sum /= steps as f64);

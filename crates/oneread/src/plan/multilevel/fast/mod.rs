@@ -1,16 +1,16 @@
 //! The fast path: integrals for rows, polynomials for odds.
 //!
-//! A row, the distribution of what a level passes on of a given number of items, is a coefficient
-//! of a power series, and so an integral over a circle. On the circle through the saddle point the
-//! integrand is a narrow bell: some ten to a hundred points give every digit, however many items
-//! there are, and nothing cancels.
+//! A row, the distribution of what a level passes on out of a given number of items, is a
+//! coefficient of a power series, and so an integral over a circle. On the circle through the
+//! saddle point, the integrand is a narrow bell. Ten to a hundred points give every digit, for any
+//! number of items, and nothing cancels.
 //!
-//! - [`contour`]: an integral for each number passed on, for rows that are bells.
+//! - [`contour`]: an integral per number passed on, for rows that are bells.
 //! - [`few`]: one integral for a whole row, where few are passed on or few slots stay free.
 //! - [`pass_on_normal`]: mean and variance alone, for levels so full that even this would take too
 //!   long.
-//! - [`backward`]: for searches, the odds alone. From the last level back they are a function of
-//!   the number of items that is [`smooth`], so that some ten rows per level do for all.
+//! - [`backward`]: the odds alone, for searches. From the last level back they are a function of
+//!   the number of items that is [`smooth`], so that some ten rows per level suffice.
 
 mod backward;
 pub(super) mod complex;
@@ -25,10 +25,10 @@ use crate::plan::float::{exp, sqrt};
 pub(in crate::plan) use backward::{Close, Lost, ln_odds};
 pub(in crate::plan) use contour::ln_stirling;
 
-/// What a nearly full level of very many items passes on at the multiples of a stride, by mean and
+/// What a nearly full level of very many items passes on, at the multiples of a stride, by mean and
 /// variance.
 pub(super) fn pass_on_normal(level: Level, input: &PassedOn, cut: Cut, stride: u64) -> PassedOn {
-    // A rule of three nodes, exact for polynomials of the numbers given up to the fifth degree.
+    // A rule of three nodes, exact for polynomials of the given numbers up to degree five.
     let (given, deviation) = (input.mean(), sqrt(input.variance()));
     let nodes = [(-1.0, 1.0 / 6.0), (0.0, 2.0 / 3.0), (1.0, 1.0 / 6.0)]
         .map(|(side, weight)| (given + side * sqrt(3.0) * deviation, weight));

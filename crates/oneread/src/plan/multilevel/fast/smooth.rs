@@ -1,9 +1,9 @@
 //! A smooth function of a number of items, by polynomials through a few of its values.
 //!
-//! The polynomial is one in the logarithm of the number, through values at Chebyshev's points
-//! rounded to whole numbers, in Lagrange's barycentric form. Its error is measured: each time the
-//! points are doubled, the polynomial through the old ones is asked for the new. A function with as
-//! many derivatives as one likes is then known to about the square of that error.
+//! It is a polynomial in the logarithm of the number, through values at Chebyshev's points rounded
+//! to whole numbers, in Lagrange's barycentric form. Its error is measured: each time the points
+//! are doubled, the old polynomial is evaluated at the new points. For a smooth function, the new
+//! polynomial's error is about the square of that.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -11,22 +11,22 @@ use core::f64::consts::PI;
 
 use crate::plan::float::{cos, exp, ln};
 
-/// The function from a first number on.
+/// The function from `low` on.
 pub(crate) struct Smooth {
     first: u64,
     last: u64,
-    /// Its values at the first numbers, one by one.
+    /// Its values at the first numbers.
     few: Vec<f64>,
-    /// And after them, ascending.
+    /// The pieces after them, in ascending order.
     pieces: Vec<Piece>,
 }
 
 impl Smooth {
-    /// From `low` to `high`, of which those below `rough` are computed one by one; if all values
-    /// can be computed.
+    /// Covers `low` to `high`; numbers below `rough` are computed one by one. `None` if a value
+    /// cannot be computed.
     ///
-    /// Polynomials may be off by `most_doubt` at the points of the next, which is off by far less.
-    /// A number and its value may count less than others: `weight` is at most 1.
+    /// A polynomial may be off by `most_doubt` at the points of the next, which is far more
+    /// accurate. `weight`, at most 1, lowers the importance of a number and its value.
     pub(crate) fn new(
         low: u64,
         rough: u64,
@@ -38,7 +38,7 @@ impl Smooth {
         let few = (low..rough.min(high + 1)).map(&value).collect::<Option<Vec<f64>>>()?;
         let mut pieces = Vec::new();
         let mut values = Values { value, known: BTreeMap::new() };
-        // The first on top: what is not one piece is two.
+        // The first on top: a range that one piece does not cover becomes two.
         let mut open = Vec::from([(rough.max(low), high)]);
         while let Some((first, last)) = open.pop() {
             if first > last {
@@ -73,11 +73,11 @@ struct Node {
     number: u64,
     ln_number: f64,
     value: f64,
-    /// One over the product of the distances to the others.
+    /// One over the product of its distances to the others.
     weight: f64,
 }
 
-/// A polynomial that stands for the function up to some number.
+/// A polynomial that replaces the function up to some number.
 struct Piece {
     last: u64,
     nodes: Vec<Node>,
@@ -105,7 +105,7 @@ impl<F: Fn(u64) -> Option<f64>> Values<F> {
 }
 
 impl Piece {
-    /// From the first number to the last, if one polynomial does; nothing if there are no values.
+    /// Covers `first` to `last` if one polynomial suffices; the outer `None` is for missing values.
     fn new<F: Fn(u64) -> Option<f64>>(
         first: u64,
         last: u64,
@@ -113,9 +113,9 @@ impl Piece {
         values: &mut Values<F>,
         weight: &impl Fn(u64, f64) -> f64,
     ) -> Option<Option<Self>> {
-        /// Numbers of points; each has those before it among its own.
+        /// Numbers of points; each set contains the one before.
         const COUNTS: [u64; 3] = [5, 9, 17];
-        /// The most that it may be off anywhere.
+        /// The largest error anywhere.
         const MAX_OFF: f64 = 0.2;
         if last - first < COUNTS[1] {
             // All of them.
@@ -146,7 +146,7 @@ impl Piece {
     fn through(values: &[(u64, f64)]) -> Self {
         let ln_numbers: Vec<f64> = values.iter().map(|&(number, _)| ln(number as f64)).collect();
         let (low, high) = (ln_numbers[0], ln_numbers[ln_numbers.len() - 1]);
-        // In quarters of the width products of distances are near 1.
+        // In quarters of the width, products of distances are near 1.
         let unit = 4.0 / (high - low).max(f64::MIN_POSITIVE);
         let weight = |i: usize| {
             let others = ln_numbers.iter().enumerate().filter(|(j, _)| *j != i);
@@ -176,13 +176,13 @@ impl Piece {
     }
 }
 
-/// So many numbers from the first to the last, by their logarithms, and closer to each other at the
+/// Chooses `count` numbers from `first` to `last`, spaced by their logarithms and denser at the
 /// ends.
 fn chebyshev(first: u64, last: u64, count: u64) -> Vec<u64> {
     let (low, high) = (ln(first as f64), ln(last as f64));
     let number = |i: u64| {
         let share = 0.5 - 0.5 * cos(PI * i as f64 / (count - 1) as f64);
-        // The ends as they are, whatever rounding makes of them.
+        // Keeps the ends exact, whatever the rounding.
         ((exp(low + (high - low) * share) + 0.5) as u64).clamp(first, last)
     };
     let inner = (1..count - 1).map(number);
@@ -193,8 +193,8 @@ fn chebyshev(first: u64, last: u64, count: u64) -> Vec<u64> {
 mod tests {
     use super::*;
 
-    /// ln C(a, 5), and a curve that bends where odds come near 1: what levels make of their items
-    /// looks like one or the other.
+    /// ln C(a, 5), and a curve that bends where odds come near 1: levels produce functions like
+    /// these.
     #[test]
     fn a_few_values_give_all_others() {
         let binomial = |a: u64| (0..5).map(|i| ln((a - i) as f64 / (i + 1) as f64)).sum::<f64>();
@@ -220,7 +220,7 @@ mod tests {
             for a in (low..=high).step_by(7) {
                 assert!((smooth.at(a) - function(a)).abs() < 1e-9, "{a}: {} {}", smooth.at(a), function(a));
             }
-            // A hundred and some for the bend of the last, far fewer for the others.
+            // The bend of the last takes over a hundred, the others far fewer.
             assert!(asked.get() * 20 < high - low || high - low < 100, "asked {}", asked.get());
         }
         assert!(Smooth::new(100, 40, 1000, 2e-6, |a| (a < 500).then_some(0.0), |_, _| 1.0).is_none());

@@ -15,29 +15,29 @@ use crate::plan::summary::SummaryPlan;
 
 use super::{Relax, Solution, Target, Unsolved, least_possible, rounded_up};
 
-/// What a summary is to keep to.
+/// The targets of a summary.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SummaryTargets {
-    /// The most often that a level is named for a key that is not in the table.
+    /// The highest probability that a level is named for an absent key.
     pub false_positive: f64,
-    /// What lookups of keys that are in the table may cost.
+    /// The cost allowed for lookups of present keys.
     pub goal: Goal,
-    /// The most bytes, with those of the bit a bucket; none for as many as it takes.
+    /// The most bytes, including one bit per bucket; `None` for no limit.
     pub bytes: Option<u64>,
 }
 
-/// What lookups of keys that are in the table may cost.
+/// The cost allowed for lookups of present keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Goal {
-    /// The papers' sense: that any key ever takes a second read, or finds no room, is at most so
-    /// likely.
+    /// As in the papers: a bound on the probability that any key ever takes a second read, or finds
+    /// no room.
     Guarantee {
-        /// The most of failures and crises together.
+        /// The highest probability of failures and crises together.
         failure: f64,
     },
-    /// On average over the keys: far smaller.
+    /// An average over the keys, which takes a far smaller summary.
     Average {
-        /// The most expected reads of a hit beyond the first.
+        /// The most expected reads per hit beyond the first.
         extra_reads: f64,
     },
 }
@@ -72,7 +72,7 @@ pub enum SummaryKind {
     Interpolation,
     /// One filter of cells.
     Single,
-    /// A filter for each level, perhaps with a list of the deepest.
+    /// A filter per level, possibly with a list for the deepest levels.
     Multiple,
 }
 
@@ -80,7 +80,7 @@ impl SummaryKind {
     /// All kinds.
     pub const ALL: [Self; 3] = [Self::Interpolation, Self::Single, Self::Multiple];
 
-    /// A name for it.
+    /// Its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -95,12 +95,12 @@ impl SummaryKind {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum PlannedSummary {
-    /// Of the papers' three kinds.
+    /// One of the papers' three kinds.
     Summary(SummaryPlan),
 }
 
 impl PlannedSummary {
-    /// Of which kind it is.
+    /// The kind of summary.
     #[must_use]
     pub const fn kind(&self) -> SummaryKind {
         use crate::layout::SummaryLayout;
@@ -113,7 +113,7 @@ impl PlannedSummary {
         }
     }
 
-    /// The plan of the papers' kinds, which
+    /// The plan of one of the papers' kinds, which
     /// [`Summarized::from_plan`](crate::summary::Summarized::from_plan) takes.
     #[must_use]
     pub const fn summary(&self) -> Option<&SummaryPlan> {
@@ -130,7 +130,7 @@ impl PlannedSummary {
         }
     }
 
-    /// The bytes of the summary, and of the bit a bucket if it needs one.
+    /// The bytes of the summary, with one bit per bucket if it needs them.
     #[must_use]
     pub fn total_bytes(&self) -> u64 {
         match self {
@@ -138,7 +138,7 @@ impl PlannedSummary {
         }
     }
 
-    /// How often a level is named for a key that is not in the table.
+    /// The probability that a level is named for an absent key.
     #[must_use]
     pub fn false_positive(&self) -> f64 {
         match self {
@@ -146,7 +146,7 @@ impl PlannedSummary {
         }
     }
 
-    /// The expected reads of a hit beyond the first.
+    /// The expected reads per hit beyond the first.
     #[must_use]
     pub const fn extra_reads_per_hit(&self) -> f64 {
         match self {
@@ -154,7 +154,7 @@ impl PlannedSummary {
         }
     }
 
-    /// The expected reads of a miss.
+    /// The expected reads per miss.
     #[must_use]
     pub const fn reads_per_miss(&self) -> f64 {
         match self {
@@ -170,7 +170,7 @@ impl PlannedSummary {
         Some(plan.failure().max(plan.failure_exact()) + plan.crisis_probability())
     }
 
-    /// The targets that are missed, but for the bytes.
+    /// The targets that are missed, apart from the bytes.
     #[must_use]
     pub fn missed(&self, targets: &SummaryTargets) -> Vec<Target> {
         let goal = match targets.goal {
@@ -183,23 +183,23 @@ impl PlannedSummary {
     }
 }
 
-/// The smallest summary of a planned table that meets the targets: of one kind, or of all, and then
-/// the best of each other kind is a runner-up.
+/// Finds the smallest summary of a planned table that meets the targets, of one kind or of all.
+/// With all kinds, the best of each other kind is a runner-up.
 ///
-/// Failures are held to the larger of the paper's bound and the exact expectation, so that a
-/// guarantee holds by either. That is the bound: of multiple filters the formula of partitioned
-/// ones, a few percent above, and of interpolation the expected pairs.
+/// Failures are limited by the larger of the paper's bound and the exact expectation, so that a
+/// guarantee holds by both. That is the bound: the formula of partitioned filters for multiple
+/// filters, a few percent higher, and the expected pairs for interpolation.
 ///
 /// # What is smallest
-/// Interpolation and single filter: all numbers of hash functions are tried, and by each the fewest
-/// cells or bits are found. Multiple filters: the first filter is the smallest for its false
-/// positives, whatever its hash functions; of the others, none can lose a bit without a bit for
-/// another, whatever its hash functions, and exchanges of 1 to 64 bits between the largest and each
-/// other save nothing. Lists are tried from every level on that has up to 128 keys on average.
+/// For interpolation and the single filter, all numbers of hash functions are tried, each with its
+/// fewest bits or cells. For multiple filters, the first filter is the smallest for its false
+/// positives. No other filter can lose a bit unless another gains one, with any number of hash
+/// functions; and exchanges of 1 to 64 bits between the largest and each other save nothing. Lists
+/// are tried from every level on that has up to 128 keys on average.
 ///
 /// # Errors
-/// If a target is not between 0 and 1, or if the targets exclude each other: more items than the
-/// table has room for as often as failures are allowed, or more bytes than allowed.
+/// If a target is not between 0 and 1, or if the targets exclude each other: if crises alone exceed
+/// the allowed failures, or if the bytes do not suffice.
 ///
 /// # Example
 /// ```
@@ -209,12 +209,12 @@ impl PlannedSummary {
 ///
 /// let table = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500])?;
 /// let table = MultilevelPlan::new(&table, 10_000)?;
-/// // More seldom than some item finds no room in the table, no summary fails.
+/// // No summary fails less often than the table runs out of room.
 /// let goal = Goal::Guarantee { failure: 1e-12 };
 /// let targets = SummaryTargets { false_positive: 0.00617, goal, bytes: None };
 /// assert!(solve::summary(&table, &targets, None).is_err());
 ///
-/// // The paper's odds, in fewer than its 32 450 bytes.
+/// // The paper's odds, in fewer than its 32,450 bytes.
 /// let targets = SummaryTargets { goal: Goal::Guarantee { failure: 4.98e-12 }, ..targets };
 /// let solution = solve::summary(&table, &targets, None)?;
 /// assert_eq!(solution.best.kind(), SummaryKind::Multiple);
@@ -235,7 +235,7 @@ pub fn summary(
         let crisis = table.crisis_probability();
         if crisis >= failure {
             let relax = Relax { target: Target::Failure, asked: failure, possible: rounded_up(crisis) };
-            // A table that is surely too small for its items has no failure to allow.
+            // A table that is certainly too small for its items leaves no failures to allow.
             let is_possible = relax.possible < 1.0;
             return Err(Unsolved::Infeasible(is_possible.then_some(relax).into_iter().collect()));
         }
@@ -270,7 +270,7 @@ fn check(targets: &SummaryTargets) -> Result<(), LayoutError> {
     check_fraction(targets.goal.target().name(), targets.goal.value())
 }
 
-/// The smallest of one kind, whatever the bytes.
+/// Finds the smallest of one kind, without a limit on bytes.
 fn of_kind(
     table: &MultilevelPlan,
     targets: &SummaryTargets,
@@ -284,10 +284,10 @@ fn of_kind(
     })
 }
 
-/// The logarithm of the failures, or extra reads of all hits together, that are allowed, if any
-/// are.
+/// The logarithm of the failures, or of the extra reads of all hits together, that are allowed, if
+/// any.
 fn ln_allowed(table: &MultilevelPlan, goal: Goal) -> Option<f64> {
-    /// Sums of the same terms in another order may differ by so much.
+    /// The largest difference between sums of the same terms in different orders.
     const ROUNDING: f64 = 1e-12;
     let ln = match goal {
         Goal::Guarantee { failure } => {
@@ -307,8 +307,7 @@ fn of_filters(
     targets: &SummaryTargets,
     work: &StepBudget,
 ) -> Result<Option<SummaryPlan>, LayoutError> {
-    /// By so much less is allowed if the exact odds of filters should be above those they were
-    /// searched by.
+    /// How much stricter the limit becomes if a filter's exact odds exceed those of the search.
     const STRICTER: f64 = 0.01;
     const MAX_TRIES: u32 = 20;
     let first = bloom::for_rate_with(table.items(), targets.false_positive, SchemeName::Independent)?;
@@ -328,7 +327,7 @@ fn of_filters(
             let plan = SummaryPlan::with_table(table.clone(), &layout.into())?;
             match PlannedSummary::Summary(plan.clone()).missed(targets).as_slice() {
                 [] => return Ok(Some(plan)),
-                // By rounding only: the filter was the smallest for the rate.
+                // Missed only by rounding: the filter was the smallest for the rate.
                 [Target::FalsePositive] if bits < MAX_PLACES => bits += 1,
                 _ => break,
             }
@@ -338,7 +337,7 @@ fn of_filters(
     Ok(None)
 }
 
-/// The targets that a smaller one would miss.
+/// The targets that a smaller summary would miss.
 fn binds(best: &PlannedSummary, targets: &SummaryTargets) -> Result<Vec<Target>, LayoutError> {
     use crate::layout::{InterpolationLayout, SingleFilterLayout, SummaryLayout};
     let planned = |plan: &SummaryPlan, layout: SummaryLayout| {
@@ -371,7 +370,7 @@ fn binds(best: &PlannedSummary, targets: &SummaryTargets) -> Result<Vec<Target>,
     Ok(smaller.transpose()?.map(|smaller| smaller.missed(targets)).unwrap_or_default())
 }
 
-/// By how much each target, alone, is to be relaxed for one of the kinds to meet them all.
+/// Finds how far each target alone must be relaxed for one of the kinds to meet them all.
 fn relaxed(
     table: &MultilevelPlan,
     targets: &SummaryTargets,
@@ -389,7 +388,7 @@ fn relaxed(
     };
     let mut relax = Vec::new();
     let mut search = |target, asked: f64, with: &dyn Fn(f64) -> SummaryTargets| -> Result<(), LayoutError> {
-        /// What is nearly certain is as good as no target.
+        /// A probability near 1 is as good as no target.
         const MOST: f64 = 0.999;
         let possible = least_possible(asked, MOST, |value| serves(&with(value)))?;
         relax.extend(possible.map(|possible| Relax { target, asked, possible }));

@@ -1,16 +1,16 @@
-//! The smallest summary of multiple filters: how the mistakes allowed are divided among the levels.
+//! The smallest summary of multiple filters: how to divide the allowed mistakes among the levels.
 //!
-//! False positives depend on the first filter alone, and everything else on the others: a filter
-//! `B_i` of b bits and k hash functions has a share in all mistakes that are allowed, which falls
-//! as b grows. The sum of the bits is to be smallest where the sum of the shares is 1. Shares fall
-//! nearly exponentially, and such a sum is smallest where a bit more takes away the same from each:
-//! each filter's share is inversely proportional to the rate at which it falls. That rate hardly
-//! depends on the share, so that few rounds find both. What is left is rounding to whole bits, and
-//! polished away: bits go from one filter to another as long as that saves any, and at the end no
-//! filter can lose a bit, whatever its number of hash functions.
+//! False positives depend only on the first filter, and everything else on the others. A filter
+//! `B_i` of b bits and k hash functions uses a share of all allowed mistakes, which falls as b
+//! grows. The goal is the smallest sum of bits for which the shares add up to 1. Shares fall nearly
+//! exponentially, and the sum is smallest where one bit more reduces each share by the same amount.
+//! So a filter's share is inversely proportional to the rate at which it falls. That rate hardly
+//! depends on the share, so that few rounds find both. A final step handles rounding to whole bits:
+//! bits go from one filter to another as long as that saves any, until no filter can lose a bit,
+//! with any number of hash functions.
 //!
-//! The list that may take the place of the deepest filters has few sizes; of all of them the one is
-//! taken that is smallest together with what its share costs the filters.
+//! The list that may replace the deepest filters has few sizes. The search takes the one that is
+//! smallest together with the cost of its share to the filters.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -24,28 +24,26 @@ use crate::plan::summary::{LevelReads, Naming, Part, expected_reads};
 
 use super::Goal;
 
-/// Rounds in which the shares of the filters are found.
+/// Rounds that find the filters' shares.
 const ROUNDS: u32 = 6;
 
-/// Levels with more items than these on average have no list: a lookup goes through all of its
-/// keys.
+/// Levels with more items on average have no list: a lookup scans all of its keys.
 const MAX_LISTED: f64 = 128.0;
 
-/// The most of all mistakes that a list may have.
+/// The largest share of a list in all mistakes.
 const MAX_OF_LIST: f64 = 0.5;
 
-/// The steps of the exact odds of one filter, for each pair of hash functions: sums for some ten
-/// numbers of keys.
+/// The steps for the exact odds of one filter per pair of hash functions: sums for some ten numbers
+/// of keys.
 const STEPS_OF_EXACT_ODDS: f64 = 600.0;
 
-/// The steps of odds for each number of keys that may reach a level: some logarithms and
-/// exponentials.
+/// The steps per number of keys that may reach a level: some logarithms and exponentials.
 pub(super) const STEPS_A_NUMBER: f64 = 50.0;
 
-/// The steps to add up the odds of all filters, for each.
+/// The steps per filter to add up the odds of all.
 const STEPS_A_LEVEL: f64 = 100.0;
 
-/// Filters for the levels from 1 on, and a list for those behind.
+/// Filters for the levels from 1 on, and a list for the levels after them.
 #[derive(Clone, Debug)]
 pub(super) struct Deeper {
     pub(super) filters: Vec<(u64, u32)>,
@@ -59,10 +57,10 @@ impl Deeper {
     }
 }
 
-/// What a filter, or a list, has of the mistakes that are allowed.
+/// The part of a filter, or of a list, in the allowed mistakes.
 #[derive(Clone, Debug)]
 struct Odds {
-    /// By keys of the level right above, in parts of all that is allowed.
+    /// By keys of the level right above, relative to all that is allowed.
     share: f64,
     /// By level, where reads count.
     reads: Vec<LevelReads>,
@@ -72,13 +70,13 @@ struct Odds {
 pub(super) struct Search<'a> {
     table: &'a MultilevelPlan,
     goal: Goal,
-    /// The logarithm of the expected failures, or extra reads of all hits together, that are
+    /// The logarithm of the expected failures, or of the extra reads of all hits together, that are
     /// allowed.
     ln_allowed: f64,
-    /// The steps that it may take.
+    /// The budget of steps.
     work: &'a StepBudget,
-    /// By level from 1 on: numbers of items that reach it, and the items above that are expected
-    /// beside as many or more, up to the next.
+    /// By level from 1 on: numbers of items that reach it, each with the items that the level above
+    /// is expected to hold when at least that many, but fewer than the next number, reach it.
     steps: Vec<Vec<(u64, f64)>>,
     /// By level, bits and hash functions.
     known: BTreeMap<(usize, u64, u32), Odds>,
@@ -90,8 +88,8 @@ impl<'a> Search<'a> {
         Self { table, goal, ln_allowed, work, steps, known: BTreeMap::new() }
     }
 
-    /// The smallest without a list, and with a list from each level on for which there may be one;
-    /// the smallest of all first.
+    /// Finds the smallest filters without a list, and with a list from each possible level on; the
+    /// smallest of all comes first.
     pub(super) fn solve(&mut self) -> Vec<Deeper> {
         let levels = self.table.layout().level_count();
         let listed = |level: &usize| self.table.passed_on()[level - 1].mean() <= MAX_LISTED;
@@ -104,10 +102,9 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// Filters up to `end`, and a list for the levels from there on.
+    /// Finds filters up to `end`, and a list for the levels from there on.
     fn with_list(&mut self, end: usize) -> Option<Deeper> {
-        // What a share costs the filters is known once they are: by the logarithm of what is left
-        // to them.
+        // The filters tell what a share costs them: by the logarithm of what is left to them.
         let bits_for_a_factor_e: f64 = self.divide(end, 1.0)?.slopes.iter().sum();
         let levels = self.table.layout().level_count() - end;
         let mut best: Option<(f64, ListLayout)> = None;
@@ -129,16 +126,15 @@ impl<'a> Search<'a> {
             if cost(longest).is_infinite() {
                 continue;
             }
-            // The bits grow evenly and the penalty falls more and more slowly: there is one least
-            // cost.
+            // The bits grow evenly and the penalty falls ever more slowly: there is one least cost.
             let bits = least(0, longest, |bits| {
                 bits == longest || cost(bits) <= cost(bits + 1) && cost(bits) < f64::INFINITY
             });
             if best.as_ref().is_none_or(|(least, _)| cost(bits) < *least) {
                 best = list(bits).map(|list| (cost(bits), list));
             }
-            // What no longer list makes up for: that a list of so many is full is half of its share
-            // at most.
+            // A longer list does not help: the probability that one of this size is full is at most
+            // half of its share.
             let full = self.list_odds(list(longest)?, end).share;
             let one_more = list(1)?.bits() as f64 / items as f64;
             if -bits_for_a_factor_e * ln_1p(-full / (1.0 - MAX_OF_LIST)) < one_more {
@@ -150,7 +146,7 @@ impl<'a> Search<'a> {
         self.with_filters(end, Some((list, odds)))
     }
 
-    /// The smallest filters for levels 1 to `end` − 1 beside a list, if they can do it.
+    /// Finds the smallest filters for levels 1 to `end` − 1 beside a list, if possible.
     fn with_filters(&mut self, end: usize, list: Option<(ListLayout, Odds)>) -> Option<Deeper> {
         let (layout, odds) = match list {
             Some((layout, odds)) => (Some(layout), Some(odds)),
@@ -159,7 +155,7 @@ impl<'a> Search<'a> {
         let mut left = 1.0 - odds.as_ref().map_or(0.0, |odds| odds.share);
         let mut filters = Vec::new();
         if end > 1 {
-            // Reads behind a read are not in the shares; they are few, and known once the filters
+            // The shares leave out reads after a read, which are few, and known once the filters
             // are.
             for _ in 0..ROUNDS {
                 let state = self.divide(end, left)?;
@@ -169,7 +165,7 @@ impl<'a> Search<'a> {
                 filters = state.filters;
                 let next = 1.0 - odds.as_ref().map_or(0.0, |odds| odds.share) - beyond.max(0.0);
                 let settled = (next - left).abs() < 1e-3;
-                // At least something is left to the filters, and the polish does the rest.
+                // Something must be left to the filters; the final step does the rest.
                 left = next.max(left / 2.0);
                 if settled {
                     break;
@@ -185,13 +181,13 @@ impl<'a> Search<'a> {
         (1..).zip(filters).map(|(level, &filter)| self.odds(level, filter).share).collect()
     }
 
-    /// All mistakes, in parts of those allowed; perhaps with other odds at one level.
+    /// All mistakes, relative to those allowed; optionally with other odds at one level.
     fn total(&mut self, filters: &[(u64, u32)], other: Option<(usize, &Odds)>, list: Option<&Odds>) -> f64 {
         if !self.work.take(STEPS_A_LEVEL * filters.len() as f64) {
             return f64::INFINITY;
         }
         let mut share = 0.0;
-        // The first filter has no part in the reads of a hit.
+        // The first filter does not affect the reads of a hit.
         let mut levels = Vec::from([LevelReads::NONE]);
         let mut add = |odds: &Odds| {
             share += odds.share;
@@ -228,12 +224,11 @@ impl<'a> Search<'a> {
         all
     }
 
-    /// A share that is certainly no more than that of a filter, and takes less time; where that is
-    /// worth it.
+    /// A lower bound on a filter's share that takes less time, used where that is worth it.
     ///
-    /// By Jensen's inequality an unpartitioned filter errs at least as often as if always its
+    /// By Jensen's inequality, an unpartitioned filter errs at least as often as if always its
     /// expected part of the bits were set, (1 − (1 − 1/m)^(kn))^k. This rises with the items n, so
-    /// that those between two steps are no fewer than at the lower.
+    /// that n between two steps is bounded by the lower step.
     fn least_share(&self, level: usize, (bits, hashes): (u64, u32)) -> f64 {
         if let Goal::Guarantee { .. } = self.goal {
             return 0.0;
@@ -248,11 +243,11 @@ impl<'a> Search<'a> {
         exp(ln(self.steps[level - 1].iter().map(read).sum()) - self.ln_allowed)
     }
 
-    /// The fewest bits, with any number of hash functions, of a filter whose odds fit; `near` is
-    /// where to begin.
+    /// Finds the fewest bits, with any number of hash functions, of a filter whose odds fit; the
+    /// search starts at `near`.
     ///
     /// With more bits a filter errs less often, so that bits are searched by halving. All numbers
-    /// of hash functions are tried: one that does not fit with a bit less than the best so far
+    /// of hash functions are tried: one that does not fit with one bit less than the best so far
     /// cannot be better.
     fn fewest(
         &mut self,
@@ -270,7 +265,7 @@ impl<'a> Search<'a> {
             })
         };
         let mut best = fewest_of(self, near.0, MAX_PLACES, near.1).map(|bits| (bits, near.1));
-        // From the likeliest on, so that most others need one look.
+        // From the likeliest on, so that most others need one evaluation.
         let mut others: Vec<u32> = (1..=MAX_HASHES).filter(|&hashes| hashes != near.1).collect();
         others.sort_by_key(|hashes| hashes.abs_diff(near.1));
         for hashes in others {
@@ -286,14 +281,14 @@ impl<'a> Search<'a> {
         best
     }
 
-    /// Filters whose shares add up to `left`, each inversely proportional to the rate at which it
-    /// falls.
+    /// Finds filters whose shares add up to `left`, each inversely proportional to the rate at
+    /// which it falls.
     fn divide(&mut self, end: usize, left: f64) -> Option<Division> {
-        // A level that nothing reaches has some share all the same, of which it uses nothing.
+        // A level that nothing reaches still gets a share, which it does not use.
         let mean = |level: usize| self.table.passed_on()[level - 1].mean().max(f64::MIN_POSITIVE);
         let mut slopes: Vec<f64> = (1..end).map(mean).collect();
         let mut filters: Vec<(u64, u32)> = (1..end).map(|level| self.guess(level)).collect();
-        // What is as small as a filter can be has what it has.
+        // A filter of the least size keeps its share.
         let mut fixed: Vec<Option<f64>> = core::iter::repeat_n(None, filters.len()).collect();
         for _ in 0..ROUNDS {
             let free: f64 = left - fixed.iter().flatten().sum::<f64>();
@@ -336,8 +331,8 @@ impl<'a> Search<'a> {
         (bits.clamp(1.0, MAX_PLACES as f64) as u64, hashes)
     }
 
-    /// Takes bits away where that is possible, and exchanges them between filters where that saves
-    /// any; none if the filters do not fit.
+    /// Takes bits away where possible, and exchanges them between filters where that saves any;
+    /// `None` if the filters do not fit.
     fn polish(&mut self, filters: &mut Vec<(u64, u32)>, list: Option<&Odds>) -> Option<()> {
         const EXCHANGED: [u64; 4] = [1, 4, 16, 64];
         const MAX_ROUNDS: u32 = 12;
@@ -347,7 +342,7 @@ impl<'a> Search<'a> {
         self.shrink(filters, list)?;
         for _ in 0..MAX_ROUNDS {
             let before: u64 = filters.iter().map(|filter| filter.0).sum();
-            // The largest filter gives or takes what others take or give: it is the finest measure.
+            // The largest filter trades with the others: its bits are the finest unit.
             for at in 1..filters.len() {
                 for amount in EXCHANGED {
                     let (bits, hashes) = filters[at];
@@ -391,8 +386,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Makes the first filter as small as it can be with its number of hash functions; whether it
-    /// can.
+    /// Makes the first filter as small as possible with its number of hash functions. Reports
+    /// whether it fits.
     fn refit(&mut self, filters: &mut [(u64, u32)], list: Option<&Odds>) -> bool {
         let (near, hashes) = filters[0];
         let most = near + near / 16 + 1024;
@@ -404,8 +399,7 @@ impl<'a> Search<'a> {
         bits.is_some()
     }
 
-    /// Makes one filter after the other as small as it can be beside the others, until none can
-    /// lose a bit.
+    /// Makes one filter after another as small as possible, until none can lose a bit.
     fn shrink(&mut self, filters: &mut Vec<(u64, u32)>, list: Option<&Odds>) -> Option<()> {
         loop {
             let before = filters.clone();
@@ -413,7 +407,7 @@ impl<'a> Search<'a> {
                 let shares: f64 = self.shares(filters).iter().sum();
                 let others = shares - self.odds(at + 1, filters[at]).share;
                 let others = others + list.map_or(0.0, |odds| odds.share);
-                // Rounding may not exclude what just fits.
+                // Rounding must not exclude what just fits.
                 let most_share = 1.0 - others + 1e-9;
                 let level = at + 1;
                 filters[at] = self.fewest(level, filters[at], most_share, |search, odds| {
@@ -427,14 +421,14 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Filters, and by how many bits each of those that are not as small as can be grows for its share
-/// to fall by a factor e.
+/// Filters, and for each that is not of the least size, the bits by which it grows for its share to
+/// fall by a factor e.
 struct Division {
     slopes: Vec<f64>,
     filters: Vec<(u64, u32)>,
 }
 
-/// The items that a level places, beside at least so many that it passes on, in few steps.
+/// The items that a level places while passing on at least some number, in few steps.
 fn steps(passed_on: &PassedOn) -> Vec<(u64, f64)> {
     let width = sqrt(passed_on.variance()) / 4.0;
     let mut steps: Vec<(u64, f64)> = Vec::new();
@@ -447,7 +441,7 @@ fn steps(passed_on: &PassedOn) -> Vec<(u64, f64)> {
     steps
 }
 
-/// The odds of a part; those of one that never fits, if there are no steps left for it.
+/// The odds of a part; if no steps are left, those of one that never fits.
 fn part_odds(
     table: &MultilevelPlan,
     goal: Goal,

@@ -10,7 +10,7 @@ use crate::plan::summary::{SummaryPlan, extra_reads_of_cells, ln_failure_of_cell
 use super::multiple::STEPS_A_NUMBER;
 use super::{Goal, PlannedSummary, SummaryTargets};
 
-/// The shortest strings: each bit more halves all odds.
+/// The shortest strings: each bit halves all odds.
 pub(super) fn interpolation(table: &MultilevelPlan, targets: &SummaryTargets) -> Option<SummaryPlan> {
     let plan = |bits: u64| {
         let layout = InterpolationLayout::new(bits as u32).ok()?;
@@ -26,7 +26,7 @@ pub(super) fn interpolation(table: &MultilevelPlan, targets: &SummaryTargets) ->
 }
 
 /// The fewest cells with any number of hash functions. For one number, the odds fall as the cells
-/// rise: a cell's hash function falls on any given one less often.
+/// rise: a hash function hits a given cell less often.
 pub(super) fn single(
     table: &MultilevelPlan,
     targets: &SummaryTargets,
@@ -36,7 +36,7 @@ pub(super) fn single(
     let numbers: usize = table.passed_on().iter().map(|passed_on| passed_on.iter().count()).sum();
     let steps = STEPS_A_NUMBER * numbers as f64;
     let serves = |layout: SingleFilterLayout| {
-        // The cheaper question first.
+        // The cheaper check first.
         exp(ln_names_of_cells(layout, table.items())) <= targets.false_positive
             && work.take(steps)
             && match targets.goal {
@@ -47,12 +47,11 @@ pub(super) fn single(
             }
     };
     let mut best: Option<SingleFilterLayout> = None;
-    // About where the best is, so that the others need one look each.
+    // Near the best, so that the others need one evaluation each.
     const LIKELIEST: u32 = 12;
     for hashes in (LIKELIEST..=MAX_HASHES).chain(1..LIKELIEST) {
         let of = |bands: u64| SingleFilterLayout::new(bands.saturating_mul(hashes.into()), hashes);
-        // Fewer cells than the best so far, so that it is smaller by a byte if there is any
-        // difference.
+        // Only fewer cells than the best so far are of interest.
         let most = best.map_or(MAX_PLACES, |best| best.cells() - 1) / u64::from(hashes);
         if most == 0 {
             continue;

@@ -10,7 +10,7 @@ use crate::plan::multilevel::Close;
 use super::super::{Relax, Target, rounded_up};
 use super::{Kind, Odds, PlannedTable, Search, TableTargets};
 
-/// Which target to relax, given the smallest table without a limit on its buckets, if there is any.
+/// Finds the targets to relax, given the smallest table without a limit on its buckets, if any.
 pub(super) fn relaxed(
     targets: &TableTargets,
     smallest: Option<&PlannedTable>,
@@ -27,7 +27,7 @@ pub(super) fn relaxed(
         let (asked, possible) = (targets.levels.into(), levels.into());
         relax.push(Relax { target: Target::Levels, asked, possible });
     }
-    // The odds of as many buckets as there may be, divided alike.
+    // The odds with the most buckets allowed, divided alike.
     if let (Some(most), Some(planned)) = (targets.buckets, smallest) {
         let shape: Vec<f64> = planned.layout.levels().iter().map(|&size| size as f64).collect();
         let factor = most as f64 / planned.layout.buckets() as f64;
@@ -46,13 +46,13 @@ pub(super) fn relaxed(
     relax
 }
 
-/// How many levels do with so many buckets, if a few more do: about how many, by a table of fewer
-/// items; and then by this one.
+/// Finds how many levels suffice with these buckets, if a few more do: first by a table of fewer
+/// items, then by this one.
 fn more_levels(targets: &TableTargets, most: u64, work: &StepBudget) -> Option<u32> {
-    /// With several slots each more takes longer to search, and saves less.
+    /// With several slots, each level takes longer to search, and saves less.
     const MORE_LEVELS: u32 = 8;
     const MORE_OF_SLOTS: u32 = 2;
-    // However many they are, an item takes a slot.
+    // With any number of levels, an item takes a slot.
     if most.saturating_mul(targets.slots.into()) < targets.items {
         return None;
     }
