@@ -11,7 +11,7 @@ use crate::shell::root;
 const MAX_COLUMNS: usize = 100;
 
 /// How many findings are shown.
-const MAX_SHOWN: usize = 30;
+const MAX_SHOWN: usize = 400;
 
 /// Made by programs, or verbatim from one release to the next.
 const GENERATED: [&str; 2] = ["docs/results.md", "docs/measured"];
@@ -32,7 +32,7 @@ const PHRASES: [(&str, &str); 12] = [
     ("for ever", "permanently, endlessly"),
 ];
 
-/// Rates take *per*: not "bits a key" but "bits per key".
+/// Rates take *per*: "bits per key".
 const UNITS: [&str; 12] =
     ["bit", "bits", "byte", "bytes", "read", "reads", "page", "pages", "line", "lines", "ns", "times"];
 const BASES: [&str; 9] = ["hit", "miss", "key", "lookup", "item", "bucket", "entry", "record", "segment"];
@@ -101,10 +101,21 @@ fn markdown(text: &str) -> Vec<(usize, &str)> {
     lines
 }
 
-/// The lines of Rust that hold nothing but a comment.
+/// The lines of Rust that hold nothing but a comment, outside of the code of examples.
 fn comments(text: &str) -> Vec<(usize, &str)> {
-    let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line));
-    lines.filter(|(_, line)| line.trim_start().starts_with("//")).collect()
+    let mut in_code = false;
+    let mut lines = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let start = line.trim_start();
+        if !start.starts_with("//") {
+            in_code = false;
+        } else if start.trim_start_matches(['/', '!']).trim_start().starts_with("```") {
+            in_code = !in_code;
+        } else if !in_code {
+            lines.push((at + 1, line));
+        }
+    }
+    lines
 }
 
 /// Tables, pictures and lines with an address cannot be wrapped.
@@ -179,6 +190,7 @@ mod tests {
     fn code_is_no_prose_and_tables_may_be_long() {
         assert_eq!(markdown("a\n```\nb\n```\nc"), [(1, "a"), (5, "c")]);
         assert_eq!(comments("let a = 1; // b\n  /// c"), [(2, "  /// c")]);
+        assert_eq!(comments("/// a\n/// ```\n/// b\n/// ```\n/// c"), [(1, "/// a"), (5, "/// c")]);
         assert!(may_be_long("/// | a table |") && may_be_long("//! <https://example.org>"));
         assert!(!may_be_long("/// prose"));
     }

@@ -11,7 +11,7 @@
 //! | cold, 32 in flight | many lookups at once, beside the raw disk; nothing cached in any round |
 //!
 //! # Facts
-//! - *reads a hit*, *reads a miss*: page reads of our store, counted where it calls its medium,
+//! - *reads per hit*, *reads per miss*: page reads of our store, counted where it calls its medium,
 //!   with no cache in between.
 //! - *pages read*: 4 KiB pages that the system read from disk per cold lookup, by `read_bytes` of
 //!   `/proc/self/io`. Before, all files of the store are closed, synced and dropped from the cache
@@ -21,7 +21,7 @@
 //! - *read before*: the part of the store that opening it and those few lookups had read. If it is
 //!   large, the system read ahead, and the cold lookups were not cold.
 //! - *disk over raw*: blocks of all files of the store, divided by the bytes of keys and values.
-//! - *RAM bytes a key*: what a store must keep in memory apart from caches, where it reports that.
+//! - *RAM bytes per key*: what a store must keep in memory apart from caches, where it reports that.
 //!   B-trees keep nothing, but need their inner nodes cached.
 //! - *ratio, at least*: our own goal. The table reports the result; only goals that do not depend
 //!   on the machine can end a run.

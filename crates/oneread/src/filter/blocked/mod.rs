@@ -3,8 +3,8 @@
 //! # Invariants
 //! 1. There are `layout.blocks()` lines.
 //! 2. A key's block is ⌊word · blocks / 2^64⌋, and its bit in word j of the block is bits 6j to
-//!    6j + 5 of the upper 48 bits of word · SPREAD, where word is the digest's first in the domain of
-//!    blocked filters.
+//!    6j + 5 of the upper 48 bits of word · SPREAD, where word is the digest's first word in the
+//!    domain of blocked filters.
 //! 3. All eight bits of an inserted digest are 1: no false negatives.
 
 mod simd;

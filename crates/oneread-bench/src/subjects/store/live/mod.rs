@@ -33,8 +33,8 @@
 //!   counted. *device wrote* is the same by the device's counters: whole blocks, the file system's
 //!   own, and those of other programs. (`write_bytes` of the process does not help: a system with
 //!   large pages in its cache counts them whole.)
-//! - *reads a hit*, *reads a miss*: page reads of our store after churn, by its own count.
-//! - *RAM bytes a key*: memory needed apart from caches and write buffers.
+//! - *reads per hit*, *reads per miss*: page reads of our store after churn, by its own count.
+//! - *RAM bytes per key*: memory needed apart from caches and write buffers.
 //! - *opened after a crash, s*: our store, with nothing cached and a log as full as it gets.
 
 mod phases;
