@@ -21,8 +21,8 @@
 //! - *read before*: the part of the store that opening it and those few lookups had read. If it is
 //!   large, the system read ahead, and the cold lookups were not cold.
 //! - *disk over raw*: blocks of all files of the store, divided by the bytes of keys and values.
-//! - *RAM bytes per key*: what a store must keep in memory apart from caches, where it reports that.
-//!   B-trees keep nothing, but need their inner nodes cached.
+//! - *RAM bytes per key*: what a store must keep in memory apart from caches, where it reports
+//!   that. B-trees keep nothing, but need their inner nodes cached.
 //! - *ratio, at least*: our own goal. The table reports the result; only goals that do not depend
 //!   on the machine can end a run.
 //!
