@@ -1,0 +1,13 @@
+//! The command as its users call it: a process, its output, its exit code, the files it leaves.
+
+mod beside;
+mod choosing;
+mod cli;
+mod filter;
+mod guide;
+mod plan;
+mod promises;
+mod reproduce;
+mod simulate;
+mod solve;
+mod store;
