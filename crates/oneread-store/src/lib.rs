@@ -6,8 +6,8 @@
 //! store is a sealed store with a log, and changes.
 //!
 //! ```text
-//!  key ──▶ digest ──▶ segment ──▶ home ──▶ its guide, in memory ──▶ one of its pages, on the medium ──▶ value
-//!                                          nowhere? absent, no read
+//!  key ──▶ digest ──▶ segment ──▶ home ──▶ its guide (memory) ──▶ one page (medium) ──▶ value
+//!                                          absent? no read
 //! ```
 //!
 //! | type | for |

@@ -2,9 +2,9 @@
 //!
 //! # Layout
 //! ```text
-//!  0         8        12            16     18    20
-//!  checksum │ segment │ level, index │ count │ end │ tags   │ lengths     │ keys and values │ zeros
-//!  8        │ 4       │ 1 (high), 3  │ 2     │ 2   │ 1 each │ 2 to 4 each │                 │
+//!  0          8         12             16      18    20
+//!  checksum │ segment │ level, index │ count │ end │ tags   │ lengths     │ keys, values │ zeros
+//!  8        │ 4       │ 1 (high), 3  │ 2     │ 2   │ 1 each │ 2 to 4 each │              │
 //! ```
 //! Lengths lie together: finding a record adds up adjacent bytes, and each record takes two bytes
 //! less than with an offset.

@@ -2,8 +2,9 @@
 //!
 //! # Layout
 //! ```text
-//!  content:  pages of segment 0, 1, …, 4 bytes each │ overflow │ guides of segment 0, by homes │ of segment 1 …
-//!  overflow: segment │ overflow pages │ number of words │ words │ … for each segment that has overflow pages
+//!  content:  pages of segment 0, 1, … │ overflow │ guides of segment 0, by homes │ of segment 1 …
+//!            4 each
+//!  overflow: segment │ overflow pages │ number of words │ words   │ … per segment with overflow
 //!            4       │ 4              │ 4               │ 12 each
 //!  section:  checksum │ 65528 bytes of content │ checksum │ the next 65528 │ …
 //! ```

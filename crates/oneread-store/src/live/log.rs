@@ -7,8 +7,8 @@
 //!
 //!  record:  checksum │ mark │ length │ previous │ session │ synced │ changes
 //!           8        │ 4    │ 4      │ 8        │ 8       │ 8      │
-//!  change:  length of the key + 2^15 if it has a value │ length of the value, if it has one │ key │ value
-//!           2                                          │ 4
+//!  change:  key length + 2^15 if a value follows │ value length, if one follows │ key │ value
+//!           2                                    │ 4
 //! ```
 //!
 //! # Invariants

@@ -3,7 +3,8 @@
 //!
 //! # Layout
 //! ```text
-//!  fields, 160 │ header of the sealed store that it began as, or nothing, 4096 or 0 │ segments, 32 each │ bits of slots │ checksum, 8
+//!  fields │ header of the sealed store it began as, if any │ segments │ slots in use │ checksum
+//!  160    │ 4096 or 0                                      │ 32 each  │ 1 bit each   │ 8
 //! ```
 
 use super::log;
