@@ -8,22 +8,22 @@ use clap::{Subcommand, ValueEnum};
 use super::parse::{bytes, whole_in};
 use super::random_seed;
 
-/// The pages that a miss reads in a store that was not told a rate.
+/// The default number of pages read per miss.
 const DEFAULT_RATE: f64 = 0.01;
 
-/// The least and the most that a store can be built for: see the library's `Options::miss_rate`.
+/// The range that a store can be built for: see the library's `Options::miss_rate`.
 const RATES: std::ops::RangeInclusive<f64> = 1e-8..=3.0;
 
-/// What importing may use unless told.
+/// The default memory of an import.
 const DEFAULT_MEMORY: &str = "256M";
 
-/// Below, every row would go to a file of its own accord.
+/// With less, every row would be spilled by itself.
 const MIN_MEMORY: u64 = 1 << 20;
 
 const DEFAULT_LOOKUPS: u64 = 1_000_000;
 const MAX_LOOKUPS: u64 = 1_000_000_000_000;
 
-/// More threads than that only wait for each other.
+/// More threads would only wait for each other.
 const MAX_THREADS: u64 = 1024;
 
 #[derive(Subcommand)]
@@ -40,35 +40,35 @@ A store is one file. A lookup of a key it has reads one page of 4 KiB, a lookup 
 are bytes, up to 1024 of them; values are bytes, those above 1024 cost a second read. A store that was imported is sealed
 until the first `put` or `delete`; then it is live, and has a log and a manifest beside it, which belong to it, until `seal`.")]
 pub(crate) enum Store {
-    /// Makes a store without keys.
+    /// Creates an empty store.
     Create(Create),
-    /// Makes a store of the rows of CSV, TSV or JSON Lines.
+    /// Imports the rows of CSV, TSV or JSON Lines into a store.
     Import(Import),
-    /// Writes all pairs of a store, as `import` reads them.
+    /// Writes all pairs of a store in a format that `import` reads.
     Export(Export),
     /// Prints the values of keys.
     Get(Get),
-    /// Gives a key a value, in a store that then changes.
+    /// Sets the value of a key in a live store.
     Put(Put),
     /// Deletes keys.
     Delete(Delete),
-    /// Gives many keys values: pairs from stdin.
+    /// Sets the values of many keys: pairs from stdin.
     Add(Add),
     /// Deletes many keys: lines from stdin.
     Remove(Remove),
     /// Prints the number of keys.
     Len(Len),
-    /// Copies a store as it is at one moment, also while another process writes to it.
+    /// Copies a store as of one moment, also while another process writes to it.
     Backup(Backup),
-    /// Makes the files of a store that changes small again.
+    /// Shrinks the files of a live store.
     Compact(Compact),
-    /// Makes a sealed store, in one file, of one that changes.
+    /// Turns a live store into a sealed one, in one file.
     Seal(Seal),
-    /// Tells how large a store is, how full, and what a lookup reads.
+    /// Shows how large and how full a store is, and what a lookup reads.
     Stats(Stats),
-    /// Reads a whole store, and tells what is not as it was written.
+    /// Reads a whole store, and lists all damage.
     Verify(Verify),
-    /// Looks keys up, and tells how long that takes and what it reads.
+    /// Looks up keys, and shows times and reads.
     Bench(Bench),
 }
 
@@ -76,9 +76,9 @@ pub(crate) enum Store {
 #[command(after_help = "\
 `oneread store import` makes the store by itself, and fills one that has no keys: nothing needs to be created first.")]
 pub(crate) struct Create {
-    /// The file to make; there must be none yet.
+    /// The file to create; it must not exist.
     pub(crate) path: PathBuf,
-    /// The seed of the hash functions [default: random]. Whoever knows it can choose keys that
+    /// The seed of the hash functions [default: random]. Those who know it can choose keys that
     /// collide.
     #[arg(long, value_name = "S", default_value_t = random_seed(), hide_default_value = true)]
     pub(crate) seed: u64,
@@ -87,22 +87,22 @@ pub(crate) struct Create {
     pub(crate) json: bool,
 }
 
-/// How rows are written.
+/// The format of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// Fields separated by commas, in double quotes where needed.
     Csv,
     /// Fields separated by tabs, in double quotes where needed.
     Tsv,
-    /// A JSON object a line.
+    /// One JSON object per line.
     Jsonl,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Duplicates {
-    /// The row that comes last is kept.
+    /// The last row is kept.
     Last,
-    /// Nothing is made.
+    /// The import fails.
     Error,
 }
 
@@ -128,49 +128,49 @@ store mean nothing then, and what was added before a failure stays.
 
 PATH appears when all is done, or not at all. What does not fit into --memory waits in unnamed files in the same folder.")]
 pub(crate) struct Import {
-    /// The store to make. One that has keys is replaced only by --replace; to one that changes, the
-    /// rows are added.
+    /// The store to create. A store with keys is replaced only with --replace; rows are added to a
+    /// live store.
     pub(crate) path: PathBuf,
     /// The files to read, in this order; - is stdin.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// How the rows are written; else the names of the files tell: .csv, .tsv, .tab, .jsonl or
-    /// .ndjson, and .gz or .zst after it.
+    /// The format of the rows; by default the file names tell: .csv, .tsv, .tab, .jsonl or .ndjson,
+    /// with .gz or .zst after it.
     #[arg(long, value_enum)]
     pub(crate) format: Option<Format>,
     /// The column of the keys: its name, or with --no-header its number from 1.
     ///
-    /// The first column unless told, in JSON Lines the field `key`.
+    /// By default the first column; in JSON Lines the field `key`.
     #[arg(long, value_name = "NAME")]
     pub(crate) key: Option<String>,
-    /// The column of the values: its name, or with --no-header its number from 1. The rest of the
-    /// row unless told.
+    /// The column of the values: its name, or with --no-header its number from 1. By default the
+    /// rest of the row.
     #[arg(long, value_name = "NAME")]
     pub(crate) value: Option<String>,
     /// The first row is data, and columns have numbers instead of names (CSV, TSV).
     #[arg(long)]
     pub(crate) no_header: bool,
-    /// Quotes are bytes like others, as some programs write TSV (CSV, TSV).
+    /// Treats quotes as ordinary bytes, as in the TSV of some programs (CSV, TSV).
     #[arg(long)]
     pub(crate) no_quotes: bool,
-    /// Counts rows that cannot be read, and goes on without them.
+    /// Skips and counts rows that cannot be read.
     #[arg(long)]
     pub(crate) skip_bad: bool,
     /// What to do with a key that comes twice.
     #[arg(long, value_enum, default_value = "last")]
     pub(crate) duplicates: Duplicates,
-    /// The pages that a lookup of an absent key reads: 0.01 is one in a hundred lookups. Each
-    /// halving costs a bit of memory a key.
+    /// The average number of pages that a lookup of an absent key reads: 0.01 is one in a hundred
+    /// lookups. Each halving costs one bit of memory per key.
     #[arg(long, value_name = "P", default_value_t = DEFAULT_RATE, value_parser = rate)]
     pub(crate) rate: f64,
-    /// About how much memory to use, beside a byte a key: 256M, 2G. A row can be as long.
+    /// About how much memory to use, besides a byte per key: 256M, 2G. A row can be as long.
     #[arg(long, value_name = "BYTES", default_value = DEFAULT_MEMORY, value_parser = memory)]
     pub(crate) memory: u64,
     /// The seed of the hash functions [default: random]. The same rows and seed give the same file.
     #[arg(long, value_name = "S", default_value_t = random_seed(), hide_default_value = true)]
     pub(crate) seed: u64,
-    /// Replaces the store if there is one, sealed or live, at once and when all is done. Nothing
-    /// replaces a store that another process writes to.
+    /// Replaces an existing store, sealed or live, in one step at the end. A store that another
+    /// process writes to is never replaced.
     #[arg(long)]
     pub(crate) replace: bool,
     /// Prints one JSON document.
@@ -190,10 +190,10 @@ Exit codes: 0 done, 1 something was left out by --skip-damaged, 2 bad use or a f
 pub(crate) struct Export {
     /// The store.
     pub(crate) path: PathBuf,
-    /// How to write them.
+    /// The output format.
     #[arg(long, value_enum, default_value = "csv")]
     pub(crate) format: Format,
-    /// Goes on after damaged pages, and says at the end how many errors there were.
+    /// Continues after damaged pages, and reports the number of errors at the end.
     #[arg(long)]
     pub(crate) skip_damaged: bool,
 }
@@ -219,10 +219,10 @@ pub(crate) struct Get {
     /// The keys.
     #[arg(value_name = "KEY", required_unless_present = "stdin")]
     pub(crate) keys: Vec<OsString>,
-    /// Takes keys from stdin: a line of bytes each, up to its newline.
+    /// Reads keys from stdin: the bytes of each line, without its newline.
     #[arg(long, conflicts_with = "keys")]
     pub(crate) stdin: bool,
-    /// Keys are given, and values printed, as hexadecimal digits.
+    /// Reads keys and prints values as hexadecimal digits.
     #[arg(long)]
     pub(crate) hex: bool,
     /// Prints the key, a tab and the value: rows of TSV, as `export` writes them.
@@ -234,7 +234,7 @@ pub(crate) struct Get {
     /// Prints a JSON object per key.
     #[arg(long, conflicts_with_all = ["with_keys", "raw"])]
     pub(crate) json: bool,
-    /// The names of the fields that a value has, in their order.
+    /// The names of a value's fields, in order.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "json")]
     pub(crate) columns: Vec<String>,
 }
@@ -252,9 +252,9 @@ pub(crate) struct Put {
     pub(crate) path: PathBuf,
     /// The key.
     pub(crate) key: OsString,
-    /// The value; stdin unless given.
+    /// The value; read from stdin by default.
     pub(crate) value: Option<OsString>,
-    /// Key and value are given as hexadecimal digits; not so a value from stdin.
+    /// Key and value are hexadecimal digits; a value from stdin is not.
     #[arg(long)]
     pub(crate) hex: bool,
     /// The seed of the hash functions, if the store is created [default: random].
@@ -273,7 +273,7 @@ pub(crate) struct Delete {
     /// The keys.
     #[arg(required = true, value_name = "KEY")]
     pub(crate) keys: Vec<OsString>,
-    /// Keys are given as hexadecimal digits.
+    /// Keys are hexadecimal digits.
     #[arg(long)]
     pub(crate) hex: bool,
 }
@@ -295,10 +295,10 @@ Exit codes: 0 done, 2 bad use or a failure.")]
 pub(crate) struct Add {
     /// The store.
     pub(crate) path: PathBuf,
-    /// How the pairs are written.
+    /// The format of the pairs.
     #[arg(long, value_enum, default_value = "tsv")]
     pub(crate) format: Format,
-    /// Counts rows that cannot be read, and goes on without them.
+    /// Skips and counts rows that cannot be read.
     #[arg(long)]
     pub(crate) skip_bad: bool,
     /// The seed of the hash functions, if the store is created [default: random].
@@ -310,7 +310,7 @@ pub(crate) struct Add {
 }
 
 impl Add {
-    /// The same as an import, which reads rows likewise.
+    /// The equivalent import, which reads rows the same way.
     pub(crate) fn as_import(&self) -> Import {
         Import {
             path: self.path.clone(),
@@ -345,7 +345,7 @@ Exit codes: 0 done, 2 bad use or a failure.")]
 pub(crate) struct Remove {
     /// The store.
     pub(crate) path: PathBuf,
-    /// Keys are given as hexadecimal digits.
+    /// Keys are hexadecimal digits.
     #[arg(long)]
     pub(crate) hex: bool,
 }
@@ -374,7 +374,7 @@ not at all. It can be used as any other store, and becomes live by the first `pu
 pub(crate) struct Backup {
     /// The store.
     pub(crate) path: PathBuf,
-    /// The file to make; there must be none yet.
+    /// The file to create; it must not exist.
     pub(crate) copy: PathBuf,
     /// Prints one JSON document.
     #[arg(long)]
@@ -415,11 +415,10 @@ whole store is read once.")]
 pub(crate) struct Stats {
     /// The store.
     pub(crate) path: PathBuf,
-    /// Looks up so many stored and absent keys, to tell the reads that are beside those that were
-    /// planned.
+    /// Looks up N stored and N absent keys, to compare actual with planned reads.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "100000", value_parser = whole_in(1..=MAX_LOOKUPS))]
     pub(crate) measure: Option<u64>,
-    /// Prints one JSON document; what was not measured is null.
+    /// Prints one JSON document; fields that were not measured are null.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -452,19 +451,19 @@ disk. A page is cold only once: so fewer keys are looked up then, a tenth of the
 pub(crate) struct Bench {
     /// The store.
     pub(crate) path: PathBuf,
-    /// How many keys to look up, of those that are there and of others.
+    /// The number of stored keys to look up, and of absent ones.
     #[arg(long, value_name = "N", default_value_t = DEFAULT_LOOKUPS, value_parser = whole_in(1..=MAX_LOOKUPS))]
     pub(crate) lookups: u64,
-    /// How many threads look keys up.
+    /// The number of threads.
     #[arg(long, value_name = "T", default_value_t = 1, value_parser = whole_in(1..=MAX_THREADS))]
     pub(crate) threads: u64,
-    /// Measures also with nothing cached.
+    /// Also measures with nothing cached.
     #[arg(long)]
     pub(crate) cold: bool,
     /// Maps the file into memory, instead of reading at positions of it.
     #[arg(long)]
     pub(crate) map: bool,
-    /// Which keys are drawn, and which absent ones are looked up.
+    /// The seed for drawing stored and absent keys.
     #[arg(long, value_name = "X", default_value_t = 1)]
     pub(crate) seed: u64,
     /// Prints one JSON document.
@@ -483,7 +482,7 @@ fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A number of bytes, or of KiB, MiB, GiB or TiB if K, M, G or T comes after it.
+/// A number of bytes, or of KiB, MiB, GiB or TiB with the suffix K, M, G or T.
 fn memory(text: &str) -> Result<u64, String> {
     bytes(text)
         .ok()

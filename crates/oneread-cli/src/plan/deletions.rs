@@ -11,7 +11,7 @@ use super::{Subject, given, refused, table};
 use crate::args::plan::Deletions;
 
 impl Subject for Deletions {
-    /// The table, which holds deleted items as well.
+    /// The table, including deleted items.
     type Planned = MultilevelLayout;
 
     fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
