@@ -178,14 +178,14 @@ pub(crate) enum Kind {
 #[command(after_help = "\
 Examples:
   oneread filter build seen.filter < seen.txt                        at a rate of 1%
-  oneread filter build seen.filter --bits-per-key 12 < seen.txt      in 12 bits a line
+  oneread filter build seen.filter --bits-per-key 12 < seen.txt      in 12 bits per line
   zcat *.gz | oneread filter build all.filter --kind growing         of a stream, in one pass
   oneread filter build a.filter --items 1000000 < a.txt              with room for a million lines
   oneread filter build b.filter --like a.filter < b.txt              to be merged with a.filter
   oneread filter build rare.filter --kind dleft --rate 0.0004 < a    at a low rate
 
 A d-left filter with many more lines than --items says can be full; then there is an error, and no file.
-FILE appears when all is done, or not at all. A command that is killed leaves a file .oneread-XXXXXX beside it, which
+FILE appears whole or not at all. A command that is killed leaves a file .oneread-XXXXXX beside it, which
 can be removed.")]
 pub(crate) struct Build {
     /// The file to write.
@@ -242,7 +242,7 @@ impl Build {
 #[derive(clap::Args)]
 #[command(after_help = "\
 Lines come out in the order they came in, each with a newline after it. A line that is in the set is always
-printed; one that is not is printed at the rate that `oneread filter info FILE` tells.
+printed; one that is not is printed at the rate that `oneread filter info FILE` shows.
 
 Exit codes: 0 at least one line was printed, 1 none was, 2 bad use or a failure.")]
 pub(crate) struct Query {

@@ -214,21 +214,21 @@ impl fmt::Display for Error {
             Self::Log { file, offset } => {
                 write!(
                     f,
-                    "the log {} is damaged at byte {offset}, changes that were safe cannot be read: restore the store's files from a copy, or open it with `lose_damaged_log`",
+                    "the log {} is damaged at byte {offset}, synced changes cannot be read: restore the store's files from a copy, or open it with `lose_damaged_log`",
                     file.display()
                 )
             }
             Self::Sync { what, path, source } => {
                 write!(
                     f,
-                    "cannot make {what}{} safe: {source}; nothing is written any more, open the store again",
+                    "cannot sync {what}{}: {source}; nothing more is written until the store is opened again",
                     Named(path)
                 )
             }
             Self::Failed { what } => {
                 write!(
                     f,
-                    "{what} could not be made safe before: nothing is written any more, open the store again"
+                    "an earlier sync of {what} failed: nothing more is written until the store is opened again"
                 )
             }
             Self::Locked { holder } => {
@@ -239,17 +239,17 @@ impl fmt::Display for Error {
                 f.write_str(" writes to the store: wait until it is done, or open the store read-only")
             }
             Self::InUse => f.write_str(
-                "the sealed store is being read, and cannot be changed meanwhile: wait until its readers have closed it, \
+                "the sealed store is being read, and cannot be changed meanwhile: wait until its readers close it, \
                  or change a copy",
             ),
-            Self::ReadOnly => f.write_str("the store was opened to be read only: open it to be written"),
-            Self::Exists => f.write_str("there is a file of this name: open it, or choose another name"),
+            Self::ReadOnly => f.write_str("the store was opened read-only: open it for writing"),
+            Self::Exists => f.write_str("a file of this name exists: open it, or choose another name"),
             Self::Live { what } => f.write_str(what),
             Self::Changed => {
-                f.write_str("the store was changed meanwhile by another process: begin again")
+                f.write_str("another process changed the store meanwhile: try again")
             }
             Self::ValueTooLong { expected, found } => {
-                write!(f, "expected at most {expected} bytes in a value or batch, found {found}: divide it")
+                write!(f, "expected at most {expected} bytes in a value or batch, found {found}: split it")
             }
             Self::KeyTooLong { found } => {
                 write!(
@@ -268,7 +268,7 @@ impl fmt::Display for Error {
             Self::TooLarge { pages } => {
                 write!(
                     f,
-                    "{pages} pages are more than a store of format {VERSION} can have: divide the records among several"
+                    "{pages} pages are more than a store of format {VERSION} can have: split the records among several stores"
                 )
             }
             Self::OutOfMemory { bytes: 0 } => f.write_str("there is not enough memory"),

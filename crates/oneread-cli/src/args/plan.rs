@@ -33,7 +33,7 @@ Examples:
   oneread plan multilevel --buckets-per-item 4 --sweep items=1000..1e6 --log --steps 10 > items.csv
       ten rows, the items multiplied from one to the next
   oneread plan dleft --load 4 --plot dleft.svg --layout-out dleft.json
-      a d-left filter at four items a bucket, drawn beside a Bloom filter of its size
+      a d-left filter at four items per bucket, drawn beside a Bloom filter of its size
   oneread plan dleft --load 5 --layout dleft.json
       the same filter at another load
 
@@ -282,7 +282,7 @@ pub(crate) struct BitsAndHashes {
 Example:
   oneread plan deletions --alive 9090 --deleted 909 --levels 40000,10000,5000,2500,2500
 
-Items that are deleted keep their places until the table is cleaned up; then what stands behind them moves up.")]
+Deleted items keep their places until the table is cleaned up; then the items behind them move up.")]
 pub(crate) struct Deletions {
     /// The number of remaining items.
     #[arg(long, value_name = "N", value_parser = whole)]

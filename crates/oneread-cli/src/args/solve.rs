@@ -19,7 +19,7 @@ Examples:
   oneread plan solve store --items 1e8 --value-bytes 100 --reads-per-miss 0.01 --plot ram.svg
   oneread plan solve map --entries 1e6 --entry-bytes 24
 
-What no layout can do is an error that says which target to relax, and by how much.")]
+Impossible targets are an error that says which target to relax, and by how much.")]
 pub(crate) enum Solve {
     /// The multilevel hash table with the fewest buckets.
     Table(Box<Plan<SolveTable>>),
@@ -101,8 +101,8 @@ Examples:
   oneread plan solve summary --items 10000 --levels 40000,10000,5000,2500,2500 \\
           --false-positive 0.00617 --extra-reads 0.001
 
---failure holds the probability that any key ever takes a second read, or finds no room, to a bound; --extra-reads the
-expected reads of a hit beyond the first, which takes far less. Failures are counted by the larger of the fields failure and
+--failure bounds the probability that any key ever takes a second read, or finds no room; --extra-reads bounds the expected
+reads per hit beyond the first, which takes far less memory. Failures are counted by the larger of the fields failure and
 failure_exact.")]
 pub(crate) struct SolveSummary {
     /// The kind of summary.
@@ -159,7 +159,7 @@ pub(crate) struct SolveFilter {
 Examples:
   oneread plan solve store --items 1e8 --value-bytes 100 --reads-per-miss 0.01
   oneread plan solve store --items 1e8 --value-bytes 100 --reads-per-miss 0.01 --ram-bytes 64e6
-      an error, which says what can be had with so much memory
+      an error, which says what this memory allows
   oneread plan solve store --items 1e8 --ram-bytes 64M
       the fewest reads that 64 MiB of memory allow
   oneread plan solve store --items 1e8 --value-bytes 100 --reads-per-miss 0.01 --plot ram.svg")]

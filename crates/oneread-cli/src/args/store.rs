@@ -29,16 +29,16 @@ const MAX_THREADS: u64 = 1024;
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:
-  oneread store import people.store people.csv --key id      a store of a table, rows by their column `id`
-  oneread store get people.store 4711                        the row of one of them, with one read
+  oneread store import people.store people.csv --key id      imports a table, with column `id` as the key
+  oneread store get people.store 4711                        one row, with one read
   oneread store stats people.store                           how large it is, and what a lookup reads
   oneread store put people.store 4711 \"Ada, London\"          another value for it
-  oneread store backup people.store monday.store             a copy, also while others change it
-  oneread store export people.store > copy.csv               all of it again
+  oneread store backup people.store monday.store             a copy, even while others change it
+  oneread store export people.store > copy.csv               all rows
 
-A store is one file. A lookup of a key it has reads one page of 4 KiB, a lookup of one it has not reads (almost) none. Keys
-are bytes, up to 1024 of them; values are bytes, those above 1024 cost a second read. A store that was imported is sealed
-until the first `put` or `delete`; then it is live, and has a log and a manifest beside it, which belong to it, until `seal`.")]
+A store is one file. A hit reads one page of 4 KiB, a miss 0.01 pages. Keys have up to 1024 bytes; values above 1024 bytes
+cost a second read. An imported store is sealed until the first `put` or `delete`. Then it is live, and has a log and a
+manifest beside it, which belong to it, until `seal`.")]
 pub(crate) enum Store {
     /// Creates an empty store.
     Create(Create),
@@ -74,7 +74,7 @@ pub(crate) enum Store {
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-`oneread store import` makes the store by itself, and fills one that has no keys: nothing needs to be created first.")]
+`oneread store import` makes the store by itself, and fills an empty one: nothing needs to be created first.")]
 pub(crate) struct Create {
     /// The file to create; it must not exist.
     pub(crate) path: PathBuf,
@@ -118,15 +118,15 @@ The value is the bytes of the column that --value names. Without it, the value i
   CSV, TSV    the one other column as it is; or else the other fields in their order, as a row of the same format,
               quoted where needed and without a line end
   JSON Lines  the field `value` if there is no other; or else the object without its key, its fields as they were written
-A field of JSON that is a string gives its text, any other its JSON. A field NAME_base64 is taken for NAME, decoded.
+A JSON string gives its text, any other field its JSON. A field NAME_base64 stands for NAME and is decoded.
 
 CSV and TSV are bytes in any encoding that has ASCII's commas, tabs, quotes and line ends, such as UTF-8; JSON Lines are
 UTF-8. Empty lines are skipped. Files that begin as gzip or zstd do are decompressed, whatever their name.
 
-If PATH is a live store (see `oneread store put`), rows are added to it, those of one file after the other; the flags for a new
-store mean nothing then, and what was added before a failure stays.
+If PATH is a live store (see `oneread store put`), rows are added to it, file by file. Then the flags for a new store have no
+effect, and rows before a failure stay.
 
-PATH appears when all is done, or not at all. What does not fit into --memory waits in unnamed files in the same folder.")]
+PATH appears whole or not at all. What does not fit into --memory spills to unnamed files in the same folder.")]
 pub(crate) struct Import {
     /// The store to create. A store with keys is replaced only with --replace; rows are added to a
     /// live store.
@@ -180,13 +180,13 @@ pub(crate) struct Import {
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Pairs come in no order that means anything; the same store always gives the same.
-  csv, tsv  a header `key` and `value`, then a row a pair. Bytes are written as they are, whether they are text or not.
-  jsonl     an object with the strings `key` and `value` a line. What is not UTF-8 is in base64, as `key_base64` or
-            `value_base64`.
+Pairs come in arbitrary order, but always the same for the same store.
+  csv, tsv  a header `key` and `value`, then a row per pair. Bytes are written unchanged, text or not.
+  jsonl     an object per line, with the strings `key` and `value`. Other bytes than UTF-8 are in base64, as `key_base64`
+            or `value_base64`.
 `oneread store import` reads all three back without further flags but --format.
 
-Exit codes: 0 done, 1 something was left out by --skip-damaged, 2 bad use or a failure.")]
+Exit codes: 0 done, 1 --skip-damaged left something out, 2 bad use or a failure.")]
 pub(crate) struct Export {
     /// The store.
     pub(crate) path: PathBuf,
@@ -206,11 +206,11 @@ Examples:
   oneread store get people.store --stdin --with-keys < ids   a row for each key that is there
   oneread store get people.store 4711 --json --columns name,city
 
-Values come in the order of the keys. For a key that is absent nothing is printed, and it is named on stderr.
+Values come in the order of the keys. Absent keys print nothing, and are named on stderr.
 
-With --json, each row is an object on a line, with the fields `key` and `value`. A value that is a JSON object, as `import`
-makes it of JSON Lines, stays one. With --columns, the value is taken for a row of CSV, as `import` makes it of a table, and
-each of its fields has its name. What is not UTF-8 is in base64, in a field NAME_base64.
+With --json, each row is an object on a line, with the fields `key` and `value`. A value that is a JSON object, as from JSON
+Lines, stays one. With --columns, the value is parsed as a row of CSV, as from a table, and each of its fields gets a name.
+Other bytes than UTF-8 are in base64, in a field NAME_base64.
 
 Exit codes: 0 all keys are there, 1 one is not, 2 bad use or a failure.")]
 pub(crate) struct Get {
@@ -243,10 +243,10 @@ pub(crate) struct Get {
 #[command(after_help = "\
 Examples:
   oneread store put people.store 4711 \"Ada, London\"
-  oneread store put photos.store 4711 < photo.jpg            the value is what comes from stdin
+  oneread store put photos.store 4711 < photo.jpg            the value comes from stdin
 
-The store is made if there is none. A sealed one becomes live: its pages stay where they are. When the command ends, the
-value is safe on the disk. One process at a time can write; others can read meanwhile.")]
+A missing store is created. A sealed one becomes live: its pages stay where they are. When the command ends, the value is
+safe on the disk. One process at a time can write; others can read meanwhile.")]
 pub(crate) struct Put {
     /// The store.
     pub(crate) path: PathBuf,
@@ -264,7 +264,7 @@ pub(crate) struct Put {
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-All keys are deleted together: after a crash all are gone, or none. A sealed store becomes live.
+All keys are deleted atomically: after a crash all are gone, or none. A sealed store becomes live.
 
 Exit codes: 0 all keys were there, 1 one was not, 2 bad use or a failure.")]
 pub(crate) struct Delete {
@@ -288,8 +288,8 @@ Examples:
 CSV and TSV have no header: the first field is the key, the rest of the row the value. The value of JSON Lines is the field
 `value` if there is no other beside `key`, or else the object without its key.
 
-The store is made if there is none; a sealed one becomes live. Pairs are added in batches, in their order. When the command
-ends with code 0, all of them are safe on the disk; after a failure, those are that came before.
+A missing store is created; a sealed one becomes live. Pairs are added in batches, in order. When the command ends with
+code 0, all of them are safe on the disk; after a failure, those before it are.
 
 Exit codes: 0 done, 2 bad use or a failure.")]
 pub(crate) struct Add {
@@ -337,9 +337,8 @@ Examples:
   oneread store remove people.store < ids
   oneread store export old.store --format tsv | cut -f1 | oneread store remove people.store
 
-Keys that are not there are no failure, and reading nothing tells which these are; `oneread store delete` does. Keys are
-deleted in batches, in their order. When the command ends with code 0, all of that is safe on the disk. A sealed store
-becomes live.
+Absent keys are not an error, and are not reported; `oneread store delete` reports them. Keys are deleted in batches, in
+order. When the command ends with code 0, all deletions are safe on the disk. A sealed store becomes live.
 
 Exit codes: 0 done, 2 bad use or a failure.")]
 pub(crate) struct Remove {
@@ -352,8 +351,8 @@ pub(crate) struct Remove {
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-The number is exact, and the one of `stats` and `verify`. Of a store that another process writes to, it is that of its last
-checkpoint, and of the changes in its log at that moment.")]
+The number is exact, as in `stats` and `verify`. If another process writes to the store, it counts the last checkpoint and
+the changes in the log at that moment.")]
 pub(crate) struct Len {
     /// The store.
     pub(crate) path: PathBuf,
@@ -368,9 +367,9 @@ Examples:
   oneread store backup people.store people-monday.store
   oneread store backup people.store /mnt/copies/people.store --json
 
-The copy is a sealed store of all pairs at one moment, also while other processes change the store: these go on, and use no
-page again that the copy still needs, so that the file of the store grows meanwhile. The copy appears when it is whole, or
-not at all. It can be used as any other store, and becomes live by the first `put`.")]
+The copy is a sealed store of all pairs at one moment, even while other processes change the store. Those continue, but do
+not reuse pages that the copy still needs, so the store's file grows meanwhile. The copy appears whole or not at all. It is a
+store like any other, and becomes live with the first `put`.")]
 pub(crate) struct Backup {
     /// The store.
     pub(crate) path: PathBuf,
@@ -383,10 +382,10 @@ pub(crate) struct Backup {
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Updates and deletions leave room on pages, pages that are free, and logs. This writes all pairs anew, as `import` does, and
-takes the place of the store when all is done; for pairs of about a hundred bytes, the files then take 1.1 times their keys
-and values. Meanwhile the disk has room for both, and nobody else can write. The store stays live. A sealed one is as small
-as that already, and nothing is done.")]
+Updates and deletions leave room on pages, free pages, and logs. This command rebuilds the store as `import` does, and
+replaces it at the end. For pairs of about a hundred bytes, the files then take 1.1 times their keys and values. The disk
+needs room for both meanwhile, and nobody else can write. The store stays live. A sealed store is small already, and stays
+as it is.")]
 pub(crate) struct Compact {
     /// The store.
     pub(crate) path: PathBuf,
@@ -397,9 +396,9 @@ pub(crate) struct Compact {
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-All pairs are written anew, as `import` does. The log and the manifest are gone then, and the file can be copied, sent or
-mapped by itself. Meanwhile the disk has room for both, and nobody else can write; after a crash there is one of the two. To a
-store that is sealed already, nothing is done.")]
+The store is rebuilt as `import` does. The log and the manifest are gone then, and the file can be copied, sent or mapped by
+itself. The disk needs room for both meanwhile, and nobody else can write. After a crash there is one of the two. A sealed
+store stays as it is.")]
 pub(crate) struct Seal {
     /// The store.
     pub(crate) path: PathBuf,
@@ -410,8 +409,8 @@ pub(crate) struct Seal {
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Reads that are measured are pages read by lookups of stored keys, drawn at random, and of absent ones. To draw keys, the
-whole store is read once.")]
+--measure counts the pages read by lookups of stored keys, drawn at random, and of absent ones. To draw keys, the whole
+store is read once.")]
 pub(crate) struct Stats {
     /// The store.
     pub(crate) path: PathBuf,
@@ -425,7 +424,7 @@ pub(crate) struct Stats {
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Every checksum is compared, and every key is looked for where its hash and its guide say.
+Compares every checksum, and checks that every key is where its hash and its guide say.
 
 Exit codes: 0 the store is whole, 1 it is damaged, 2 bad use or a failure.")]
 pub(crate) struct Verify {
@@ -439,15 +438,15 @@ pub(crate) struct Verify {
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  oneread store bench people.store                          a million lookups of keys, and a million of others
-  oneread store bench people.store --cold --threads 32      also with nothing cached, many at a time
+  oneread store bench people.store                          a million lookups of stored keys, and of absent ones
+  oneread store bench people.store --cold --threads 32      also with nothing cached, 32 at a time
 
-First the whole store is read, to draw up to 100,000 of its keys at random; then they are looked up in random order, and so
-are random keys that it has not. A lookup's time includes the copy of its value, and some 30 ns for the clock; of a store that
-changes, also the question whether another process has changed it meanwhile.
+First the whole store is read, to draw up to 100,000 of its keys at random. Then they are looked up in random order, and
+absent keys too. A lookup's time includes the copy of its value, about 30 ns for the clock, and for a live store the check
+whether another process has changed it.
 
-Cold means that the system was asked to forget the file before (Linux). Whether it did, the bytes tell that came from the
-disk. A page is cold only once: so fewer keys are looked up then, a tenth of the pages at most.")]
+Cold means that the system was asked to drop its cache of the file (Linux). The bytes read from the disk show whether it did.
+A page is cold only once, so a cold run looks up fewer keys, at most a tenth of the pages.")]
 pub(crate) struct Bench {
     /// The store.
     pub(crate) path: PathBuf,

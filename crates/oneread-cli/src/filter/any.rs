@@ -188,5 +188,5 @@ fn full(keys: u64) -> Result<()> {
 }
 
 fn no_filter(kind: Kind) -> anyhow::Error {
-    anyhow!("it holds {kind}, and this command knows filters only")
+    anyhow!("it holds {kind}, but this command reads only filters")
 }

@@ -59,8 +59,9 @@ fn stream(args: &args::Build, mut filter: Owned, lines: &mut Lines<impl Read>) -
 fn count_first(args: &args::Build, target: &Target, lines: &mut Lines<impl Read>) -> Result<Owned> {
     // Reports invalid flags before any line is read.
     Layout::plan(args, FEW_LINES).with_context(|| cannot(args))?;
-    let spilling =
-        || format!("{}: cannot set digests aside beside it: make room, or give --items", args.file.display());
+    let spilling = || {
+        format!("{}: cannot spill digests next to it: free disk space, or give --items", args.file.display())
+    };
     let mut spill = Spill::new(target.scratch()?);
     let digester = digester(args);
     let progress = progress::lines(None)?;
@@ -71,7 +72,9 @@ fn count_first(args: &args::Build, target: &Target, lines: &mut Lines<impl Read>
         progress.inc(batch.count());
     }
     if spill.count() == 0 {
-        bail!("there are no lines on stdin: for an empty filter, say by --items how many are to come");
+        bail!(
+            "there are no lines on stdin: for an empty filter, give the number of lines to come as --items"
+        );
     }
     drop(progress);
 

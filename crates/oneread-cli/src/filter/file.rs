@@ -66,7 +66,7 @@ pub(super) fn explained(error: LoadError) -> anyhow::Error {
             anyhow!("{error}: build it again, or restore a copy")
         }
         LoadError::DigesterNeeded => {
-            anyhow!("it was made by a program with a digester of its own, and only that program can ask it")
+            anyhow!("it was made by a program with its own digester, and only that program can query it")
         }
         error => anyhow!("{error}"),
     }

@@ -195,11 +195,11 @@ fn forget(path: &Path) -> Result<()> {
     let file = std::fs::File::open(path).context("cannot open it")?;
     // Pages that are not on the medium yet cannot be dropped.
     file.sync_all().context("cannot sync it")?;
-    fadvise(&file, 0, None, Advice::DontNeed).context("the system does not forget what it has cached")
+    fadvise(&file, 0, None, Advice::DontNeed).context("the system does not drop its cache of the file")
 }
 
 /// Asks the system to drop its cache of a file.
 #[cfg(not(target_os = "linux"))]
 fn forget(_: &Path) -> Result<()> {
-    anyhow::bail!("this system cannot be asked to forget what it has cached: leave out --cold")
+    anyhow::bail!("this system cannot drop its cache of a file: leave out --cold")
 }

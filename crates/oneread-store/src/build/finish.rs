@@ -29,7 +29,7 @@ impl Builder {
     /// Like [`finish`](Self::finish), but reports progress about once per segment.
     ///
     /// # Errors
-    /// As [`finish`](Self::finish).
+    /// Like [`finish`](Self::finish).
     pub fn finish_with_progress(
         self,
         path: impl AsRef<Path>,
@@ -42,7 +42,7 @@ impl Builder {
     /// With [`replace_live`](StoreLock::replace_live) it replaces a live store too.
     ///
     /// # Errors
-    /// As [`finish`](Self::finish).
+    /// Like [`finish`](Self::finish).
     pub fn finish_locked(self, lock: StoreLock, progress: impl FnMut(Progress)) -> Result<Report, Error> {
         self.finish_under(&lock, progress)
     }

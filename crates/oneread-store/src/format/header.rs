@@ -162,7 +162,7 @@ impl Header {
             return Err(damaged("its checksum is wrong"));
         }
         if short_at(page, KIND) == LIVE {
-            return Err(Error::Live { what: "it is a live store: open it as such, with `Store`" });
+            return Err(Error::Live { what: "it is a live store: open it with `Store`" });
         }
         let fixed = (PLAIN_VERSION..=VERSION).contains(&version)
             && short_at(page, KIND) == SEALED

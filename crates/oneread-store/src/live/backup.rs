@@ -53,7 +53,7 @@ impl Store {
     /// it again.
     ///
     /// # Errors
-    /// As [`seal`](Self::seal).
+    /// Like [`seal`](Self::seal).
     pub fn compact(self) -> Result<Self, Error> {
         let options = self.writing()?.checkpointer.options.clone();
         let (_, lock) = self.seal_under_lock()?;

@@ -45,7 +45,7 @@ impl Batch {
     /// Deletes a key, if it exists.
     ///
     /// # Errors
-    /// As [`put`](Self::put).
+    /// Like [`put`](Self::put).
     pub fn delete(&mut self, key: &[u8]) -> Result<(), Error> {
         self.changes.push(key, None)
     }

@@ -277,7 +277,7 @@ impl Checkpointer {
         // No manifest on the medium names these slots, and no reader holds them.
         if let Some(end) = pages.tools.slots.cut() {
             let cut = self.reader.data.file.truncate(slot_at(end));
-            cut.map_err(Error::io("give space back that the store does not need"))?;
+            cut.map_err(Error::io("cut unused space off the store"))?;
         }
         files.meters.checkpoints.since(start);
         Ok(())

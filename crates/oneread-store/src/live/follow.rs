@@ -57,7 +57,7 @@ impl Follower {
         if !manifest_file::exists(&*disk, &paths)? {
             let file = disk.open(&paths.data, OpenMode::Read).map_err(Error::io("open the store"))?;
             Mark::read(&*file)?.check_sealed()?;
-            return Err(Error::Live { what: "it is a sealed store: open it as such, or to be written" });
+            return Err(Error::Live { what: "it is a sealed store: open it with `Sealed`, or for writing" });
         }
         let loaded = load_beside_a_writer(&*disk, &paths, options.lose_damaged_log)?;
         let manifest = loaded.manifest;

@@ -38,7 +38,7 @@ impl Mark {
         match self {
             Self::Sealed => Ok(()),
             Self::Live { .. } => Err(Error::Live {
-                what: "it is a live store without its manifest: put back the files that stood beside it",
+                what: "it is a live store without its manifest: restore the files beside it",
             }),
             Self::Torn => Err(Error::Damaged { part: "header", what: "its checksum is wrong" }),
         }

@@ -35,7 +35,7 @@ impl Store {
     /// Like [`create`](Self::create), but on another medium.
     ///
     /// # Errors
-    /// As [`create`](Self::create).
+    /// Like [`create`](Self::create).
     pub fn create_on(
         disk: Arc<dyn Disk>,
         path: impl AsRef<Path>,
@@ -48,7 +48,7 @@ impl Store {
     /// open.
     ///
     /// # Errors
-    /// As [`create`](Self::create).
+    /// Like [`create`](Self::create).
     pub fn create_locked(lock: StoreLock, options: StoreOptions) -> Result<Self, Error> {
         create::create(&lock, &options)?;
         Self::started(lock, options)
@@ -68,7 +68,7 @@ impl Store {
     /// Like [`open`](Self::open), but on another medium.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Like [`open`](Self::open).
     pub fn open_on(
         disk: Arc<dyn Disk>,
         path: impl AsRef<Path>,
@@ -82,7 +82,7 @@ impl Store {
     /// Like [`open`](Self::open), but under a lock taken before, which the store keeps while open.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Like [`open`](Self::open).
     pub fn open_locked(lock: StoreLock, options: StoreOptions) -> Result<Self, Error> {
         adopt::make_live(&*lock.disk, &lock.paths, &options)?;
         Self::started(lock, options)
@@ -103,7 +103,7 @@ impl Store {
     /// [`lose_damaged_log`](StoreOptions::lose_damaged_log) has an effect.
     ///
     /// # Errors
-    /// As [`open_read_only`](Self::open_read_only).
+    /// Like [`open_read_only`](Self::open_read_only).
     pub fn open_read_only_on(
         disk: Arc<dyn Disk>,
         path: impl AsRef<Path>,

@@ -291,7 +291,7 @@ pub(crate) fn open_header(reader: &impl ReadAt) -> Result<Header, Error> {
         Hold::Unprotected => Ok(header),
         // The header may have changed before the lock was taken.
         Hold::Held => read_header(reader),
-        Hold::Refused => Err(Error::Live { what: "it is being made a live store: open it as one" }),
+        Hold::Refused => Err(Error::Live { what: "it is becoming a live store: open it with `Store`" }),
     }
 }
 

@@ -32,10 +32,7 @@ struct Report {
 /// Opens the live store whose lock is held.
 pub(super) fn open(args: &Import, lock: StoreLock) -> Result<Store> {
     if matches!(args.duplicates, Duplicates::Error) {
-        bail!(
-            "{}: --duplicates error is for a store that is made, and there is a live one",
-            args.path.display()
-        );
+        bail!("{}: --duplicates error works only for a new store, and this one is live", args.path.display());
     }
     // No sync per change is needed: only the end is acknowledged.
     let options = StoreOptions::new().sync(SyncPolicy::Never);

@@ -124,7 +124,7 @@ pub trait DiskFile: Send + Sync + fmt::Debug {
     /// Reports whether it has no bytes.
     ///
     /// # Errors
-    /// As [`len`](Self::len).
+    /// Like [`len`](Self::len).
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
     }
