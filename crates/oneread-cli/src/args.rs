@@ -1,4 +1,4 @@
-//! Every subcommand and flag.
+//! All subcommands and flags.
 
 mod parse;
 pub(crate) mod plan;
@@ -20,30 +20,29 @@ use oneread::layout::{CountingLayout, MAX_HASHES};
 use parse::{scheme, whole_in};
 pub(crate) use reproduce::Reproduce;
 
-/// A billion records of 100 bytes take some 120 GB, and an hour.
+/// A billion records of 100 bytes take about 120 GB and an hour.
 const MAX_KEYS: u64 = 1_000_000_000;
 
-/// Longer values than that only show how fast the disk writes.
+/// Longer values would only measure how fast the disk writes.
 const MAX_VALUE_BYTES: u64 = 1 << 20;
 
-/// The rate of a filter that was not told any.
+/// The rate of a filter without --rate.
 const DEFAULT_RATE: f64 = 0.01;
 
-/// 2^−64: what the most hashes reach at their best size. Digests, of 128 bits, would allow little
+/// 2^−64: the rate of the most hashes at their best size. Digests of 128 bits would allow little
 /// less.
 const MIN_RATE: f64 = 1.0 / (1u128 << MAX_HASHES) as f64;
 
-/// The seed of a filter or store that was given none. Nobody can prepare keys that collide under
-/// it.
+/// The seed of a filter or store without --seed, so that nobody can prepare colliding keys.
 fn random_seed() -> u64 {
     Portable::random().seed()
 }
 
-/// The usual width of a counter: at the planned load, fewer than one in 10^13 gets stuck.
+/// The usual width of a counter: at the planned load, fewer than one in 10^13 saturates.
 const DEFAULT_COUNTER_BITS: u32 = 4;
 
-/// Hashing with choices: a store that reads one page a lookup, filters, tables, and the odds that
-/// go with them.
+/// A key-value store with 1 page read per hit, filters, tables, and planners that compute their
+/// odds.
 #[derive(Parser)]
 #[command(
     name = "oneread",
@@ -55,13 +54,13 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
-/// The arguments of this process.
+/// Parses the arguments of this process.
 pub(crate) fn parsed() -> Result<Args, clap::Error> {
     Args::from_arg_matches_mut(&mut with_negative_numbers(Args::command()).try_get_matches()?)
 }
 
-/// Lets numbers begin with a minus, so that the answer is about the number and not about a flag
-/// that there is not.
+/// Lets numbers begin with a minus, so that the error is about the number and not about an unknown
+/// flag.
 fn with_negative_numbers(command: clap::Command) -> clap::Command {
     let command = command.mut_args(|arg| {
         let of = arg.get_value_parser().type_id();
@@ -78,23 +77,21 @@ fn with_negative_numbers(command: clap::Command) -> clap::Command {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Plans and builds a store of a million records, looks keys up in it, and shows what that
-    /// took.
+    /// Plans and builds a store of a million records, looks up keys, and shows times and reads.
     Demo(Demo),
-    /// Builds, queries, describes and merges filters: files that know which lines are certainly not
+    /// Builds, queries, describes and merges filters: files that say which lines are certainly not
     /// in a set.
     #[command(subcommand)]
     Filter(Filter),
     /// Computes the odds of tables, summaries and filters before anything is built.
     #[command(subcommand)]
     Plan(plan::Command),
-    /// Judges what the papers print: calculates and measures every figure, and says which hold.
+    /// Checks the papers: calculates and measures every printed figure, and says which hold.
     Reproduce(Reproduce),
-    /// Tries a design out before it is built.
+    /// Simulates a design before it is built.
     #[command(subcommand)]
     Simulate(simulate::Simulate),
-    /// Makes, reads and checks stores: files in which a lookup reads one page, or none for what is
-    /// not there.
+    /// Creates, reads and checks stores: files with 1 page read per hit, 0.01 per miss.
     #[command(subcommand)]
     Store(store::Store),
 }
@@ -106,7 +103,7 @@ The keys are key-000000000000, key-000000000001, …; the files go to a temporar
   oneread demo --keep .
   oneread store get oneread-demo.store key-000000000042")]
 pub(crate) struct Demo {
-    /// How many records the store has.
+    /// The number of records.
     #[arg(
         long,
         value_name = "N",
@@ -114,7 +111,7 @@ pub(crate) struct Demo {
         value_parser = whole_in(1..=MAX_KEYS),
     )]
     pub(crate) keys: u64,
-    /// How many bytes each value has; the keys have 16.
+    /// The bytes of each value; keys have 16.
     #[arg(
         long,
         value_name = "B",
@@ -122,10 +119,10 @@ pub(crate) struct Demo {
         value_parser = value_bytes,
     )]
     pub(crate) value_bytes: u32,
-    /// Leaves the store in this folder, as oneread-demo.store.
+    /// Keeps the store in this folder, as oneread-demo.store.
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
-    /// Which hash functions, and which keys are looked up.
+    /// The seed of the hash functions and of the looked-up keys.
     #[arg(long, value_name = "X", default_value_t = 1)]
     pub(crate) seed: u64,
     /// Prints one JSON document instead of tables.
@@ -144,37 +141,36 @@ A key is a line of bytes in any encoding, up to its newline and without it: noth
 ends in \\r\\n has the \\r in its key), an empty line is a key, and so is a last line without a newline. Lines are
 shorter than 16 MiB.")]
 pub(crate) enum Filter {
-    /// Makes a filter of the lines on stdin.
+    /// Builds a filter of the lines on stdin.
     Build(Build),
     /// Prints the lines on stdin that may be in the set of a filter.
     Query(Query),
-    /// Tells what a filter is, how full it is, and how often it errs.
+    /// Describes a filter: its kind, how full it is, and its error rate.
     Info(Info),
-    /// Makes one filter of several: of all their keys.
+    /// Merges filters into one that has all their keys.
     Merge(Merge),
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Kind {
-    /// The fewest bits for a number of keys that is known.
+    /// The fewest bits for a known number of keys.
     Bloom,
     /// A little larger, and the fastest: a lookup reads one cache line.
     Blocked,
-    /// A counter for each bit, so that keys can be removed by the library.
+    /// A counter for each bit, so that the library can remove keys.
     Counting,
-    /// For a number of keys that nobody knows: keeps the rate at any size, in 1.3 to 4.4 times the
-    /// bits.
+    /// For an unknown number of keys: keeps the rate at any size, in 1.3 to 4.4 times the bits.
     Growing,
-    /// The fewest bits for low rates, from 1 in 1000 on: 16 a key for 1 in 2400; a lookup reads one
-    /// page. Can be full.
+    /// The fewest bits for low rates, from 1 in 1000 on: 16 bits per key for 1 in 2400. A lookup
+    /// reads one page. Can be full.
     #[value(name = "dleft")]
     DLeft,
-    /// The same with removal by the library, in about a third of counting's bits. Can be full,
-    /// cannot be merged.
+    /// Like dleft, but the library can remove keys, in about a third of counting's bits. Can be
+    /// full, cannot be merged.
     #[value(name = "dleft-counting")]
     DLeftCounting,
-    /// The fewest bits with removal by the library: 13.2 a key for 1 in 1400; a lookup reads one
-    /// cache line, seldom two. Can be full.
+    /// The fewest bits with removal by the library: 13.2 bits per key for 1 in 1400. A lookup reads
+    /// one cache line, rarely two. Can be full.
     Line,
 }
 
@@ -182,39 +178,39 @@ pub(crate) enum Kind {
 #[command(after_help = "\
 Examples:
   oneread filter build seen.filter < seen.txt                        at a rate of 1%
-  oneread filter build seen.filter --bits-per-key 12 < seen.txt      in 12 bits a line
+  oneread filter build seen.filter --bits-per-key 12 < seen.txt      in 12 bits per line
   zcat *.gz | oneread filter build all.filter --kind growing         of a stream, in one pass
   oneread filter build a.filter --items 1000000 < a.txt              with room for a million lines
   oneread filter build b.filter --like a.filter < b.txt              to be merged with a.filter
   oneread filter build rare.filter --kind dleft --rate 0.0004 < a    at a low rate
 
 A d-left filter with many more lines than --items says can be full; then there is an error, and no file.
-FILE appears when all is done, or not at all. A command that is killed leaves a file .oneread-XXXXXX beside it, which
+FILE appears whole or not at all. A command that is killed leaves a file .oneread-XXXXXX beside it, which
 can be removed.")]
 pub(crate) struct Build {
-    /// The file to make.
+    /// The file to write.
     pub(crate) file: PathBuf,
-    /// Of lines that are not keys, the share that may wrongly be taken for keys: 0.01 is one in a
-    /// hundred.
+    /// The false-positive rate: 0.01 means that one in a hundred lines outside the set is taken for
+    /// a key.
     #[arg(long, value_name = "P", default_value_t = DEFAULT_RATE, value_parser = rate)]
     pub(crate) rate: f64,
-    /// The size, instead of the rate.
+    /// The size in bits per key, instead of the rate.
     #[arg(long, value_name = "B", conflicts_with = "rate", value_parser = bits_per_key)]
     pub(crate) bits_per_key: Option<f64>,
-    /// Which filter.
+    /// The kind of filter.
     #[arg(long, value_enum, default_value_t = Kind::Bloom)]
     pub(crate) kind: Kind,
-    /// How many lines to make room for, each counted as often as it comes.
+    /// The number of lines to make room for, counting repeated lines each time.
     ///
-    /// Without it the lines are counted first, which takes 16 bytes a line of disk beside FILE.
-    /// Filters are merged only if they have room for the same number. A growing filter needs no
-    /// number; for it this is the room of the first layer, 100000 unless told.
+    /// Without it the lines are counted first, which takes 16 bytes per line of disk space beside
+    /// FILE. Only filters with room for the same number can be merged. A growing filter needs no
+    /// number; here it is the room of the first layer, 100000 by default.
     #[arg(long, value_name = "N", value_parser = whole_in(1..=u64::MAX))]
     pub(crate) items: Option<u64>,
     /// The seed of the hash function [default: random].
     ///
-    /// Filters are merged only if they have the same seed: name one, or use --like. Whoever knows
-    /// the seed can choose lines that collide.
+    /// Only filters with the same seed can be merged: name one, or use --like. Those who know the
+    /// seed can choose lines that collide.
     #[arg(long, value_name = "S", default_value_t = random_seed(), hide_default_value = true)]
     pub(crate) seed: u64,
     /// Takes kind, size and seed from another filter, so that the two can be merged.
@@ -224,10 +220,10 @@ pub(crate) struct Build {
         conflicts_with_all = ["rate", "bits_per_key", "kind", "items", "seed", "hashes", "scheme", "counter_bits"],
     )]
     pub(crate) like: Option<PathBuf>,
-    /// How many hashes a key has, instead of the best number (bloom, counting).
+    /// The number of hashes per key, instead of the best one (bloom, counting).
     #[arg(long, value_name = "K", value_parser = value_parser!(u32).range(1..=i64::from(MAX_HASHES)))]
     pub(crate) hashes: Option<u32>,
-    /// How a key's hashes are made (bloom, counting).
+    /// How hashes are derived from a key (bloom, counting).
     #[arg(long, value_name = "NAME", value_parser = scheme())]
     pub(crate) scheme: Option<SchemeName>,
     /// The width of a counter (counting) [default: 4].
@@ -246,7 +242,7 @@ impl Build {
 #[derive(clap::Args)]
 #[command(after_help = "\
 Lines come out in the order they came in, each with a newline after it. A line that is in the set is always
-printed; one that is not is printed at the rate that `oneread filter info FILE` tells.
+printed; one that is not is printed at the rate that `oneread filter info FILE` shows.
 
 Exit codes: 0 at least one line was printed, 1 none was, 2 bad use or a failure.")]
 pub(crate) struct Query {
@@ -255,7 +251,7 @@ pub(crate) struct Query {
     /// Prints the lines that are certainly not in the set instead.
     #[arg(long)]
     pub(crate) invert: bool,
-    /// Trusts the file, and does not read all of it to compare its checksum first.
+    /// Trusts the file: skips reading all of it to verify its checksum.
     #[arg(long)]
     pub(crate) no_verify: bool,
 }
@@ -264,10 +260,10 @@ pub(crate) struct Query {
 pub(crate) struct Info {
     /// The filter.
     pub(crate) file: PathBuf,
-    /// Tells what there is even if the checksum of the contents is wrong.
+    /// Describes the filter even if the checksum of its contents is wrong.
     #[arg(long)]
     pub(crate) no_verify: bool,
-    /// Prints one JSON document; what a kind does not have is null.
+    /// Prints one JSON document; fields that a kind does not have are null.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -283,7 +279,7 @@ Filters of the same kind, size and seed can be merged: build one --like the othe
 the layers of growing filters are joined, and their rates add up. A bucket of a d-left filter holds a few keys of both:
 give --items for all lines together. D-left counting filters cannot be merged.")]
 pub(crate) struct Merge {
-    /// The file to make.
+    /// The file to write.
     pub(crate) out: PathBuf,
     /// The filters, two or more.
     #[arg(required = true, num_args = 2.., value_name = "FILE")]
@@ -292,13 +288,13 @@ pub(crate) struct Merge {
     pub(crate) output: Output,
 }
 
-/// Flags of the commands that make a file.
+/// Flags of the commands that write a file.
 #[derive(clap::Args)]
 pub(crate) struct Output {
-    /// Replaces the file if there is one.
+    /// Replaces an existing file.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Prints one JSON document; what a kind does not have is null.
+    /// Prints one JSON document; fields that a kind does not have are null.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -1,4 +1,4 @@
-//! Keys as they come: lines of bytes, many at a time.
+//! Reads keys as lines of bytes, in batches.
 
 use std::io::{ErrorKind, Read};
 use std::iter;
@@ -6,24 +6,23 @@ use std::iter;
 use anyhow::{Context, Result, bail};
 use memchr::{memchr_iter, memrchr};
 
-/// What is read at once, if the input gives as much.
+/// The bytes per read, if the input has them.
 const BUFFER: usize = 1 << 20;
 
-/// A line with its newline is not longer unless told, so that memory stays bounded whatever comes.
+/// The default limit for a line with its newline, which bounds the memory.
 const MAX_LINE: usize = 16 << 20;
 
-/// Whole lines of a reader, in batches of what one read gives.
+/// Splits a reader's bytes into whole lines, in batches of one read each.
 pub(crate) struct Lines<R> {
     reader: R,
-    /// The batch handed out last (`taken` bytes), and the beginning of a line after it (up to
-    /// `filled`).
+    /// The last batch (`taken` bytes), and the start of the next line (up to `filled`).
     buffer: Vec<u8>,
     taken: usize,
     filled: usize,
     ended: bool,
-    /// A line with its newline is not longer.
+    /// The limit for a line with its newline.
     longest: usize,
-    /// The lines of all batches up to now.
+    /// The number of lines of all batches so far.
     count: u64,
 }
 
@@ -32,7 +31,7 @@ impl<R: Read> Lines<R> {
         Self::with_longest(reader, MAX_LINE)
     }
 
-    /// The same for lines of at most so many bytes, and at least those that are read at once.
+    /// Like `new`, but for lines of at most `longest` bytes, or of one read if that is more.
     pub(crate) fn with_longest(reader: R, longest: usize) -> Self {
         let longest = longest.max(BUFFER);
         Self { reader, buffer: vec![0; BUFFER], taken: 0, filled: 0, ended: false, longest, count: 0 }
@@ -61,7 +60,7 @@ impl<R: Read> Lines<R> {
         Ok(Some(batch))
     }
 
-    /// Reads once, after making room for it.
+    /// Makes room and reads once.
     fn read(&mut self) -> Result<()> {
         if self.filled == self.longest {
             bail!(
@@ -82,13 +81,13 @@ impl<R: Read> Lines<R> {
         Ok(())
     }
 
-    /// How many lines there were up to now.
+    /// The number of lines so far.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 }
 
-/// Some whole lines; only the last line of the input may lack its newline.
+/// Whole lines; only the last line of the input may lack its newline.
 #[derive(Clone, Copy)]
 pub(crate) struct Batch<'a>(&'a [u8]);
 
@@ -114,7 +113,7 @@ impl<'a> Batch<'a> {
 mod tests {
     use super::*;
 
-    /// Gives so many bytes at a time.
+    /// Returns at most `self.1` bytes per read.
     struct Slowly<'a>(&'a [u8], usize);
 
     impl Read for Slowly<'_> {

@@ -1,6 +1,6 @@
 //! The command `oneread`.
 //!
-//! Exit codes: 0 done, 1 a negative answer, 2 bad use or a failure, with one line on stderr; after
+//! Exit codes: 0 done, 1 a negative answer, 2 bad use or a failure, with one line on stderr. After
 //! bad use, suggestions and usage follow.
 
 mod args;
@@ -23,10 +23,10 @@ use args::{Args, Command};
 const NEGATIVE: u8 = 1;
 const FAILED: u8 = 2;
 
-/// How a command ended that did what it was asked to.
+/// The outcome of a command that succeeded.
 enum Outcome {
     Done,
-    /// It was asked whether something is so, and it is not.
+    /// The answer to a yes-or-no question is no.
     Negative,
 }
 
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     match run(args) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Negative) => ExitCode::from(NEGATIVE),
-        // Whoever reads our output has seen enough of it, as `head` does.
+        // The reader of our output has seen enough, as `head` does.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -58,13 +58,13 @@ fn run(args: Args) -> Result<Outcome> {
     }
 }
 
-/// Shows the help that was asked for, or says in one line what is wrong with the arguments, and
-/// below it what was perhaps meant.
+/// Prints the requested help, or one line about the error in the arguments and suggestions below
+/// it.
 fn refuse(error: &clap::Error) -> ExitCode {
     use clap::error::ErrorKind;
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // Nobody is left to be told that the help could not be printed.
+            // If stdout is gone, nobody reads the help.
             _ = error.print();
             ExitCode::SUCCESS
         }

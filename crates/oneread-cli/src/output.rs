@@ -1,4 +1,4 @@
-//! What goes to stdout: a table for people, a document for programs.
+//! Output on stdout: a table for people, a document for programs.
 
 use std::io::{self, Write};
 
@@ -6,25 +6,25 @@ use anyhow::{Context, Result};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-/// Writes a text, and a newline after it.
+/// Prints a text and a newline.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{text}").and_then(|()| out.flush()).context("cannot write the output")
 }
 
-/// Writes one JSON document.
+/// Prints one JSON document.
 pub(crate) fn print_json(document: &impl Serialize) -> Result<()> {
     print(&serde_json::to_string_pretty(document)?)
 }
 
-/// Where the cells of a column stand.
+/// The alignment of a column.
 #[derive(Clone, Copy)]
 pub(crate) enum Align {
     Left,
     Right,
 }
 
-/// Cells in aligned columns, the first row being their headings if there are any.
+/// Aligns cells in columns; the first row holds the headings, if any.
 pub(crate) fn table(aligns: impl AsRef<[Align]>, rows: &[impl AsRef<[String]>]) -> String {
     let aligns = aligns.as_ref();
     let width = |at: usize| rows.iter().map(|row| row.as_ref()[at].chars().count()).max().unwrap_or(0);
@@ -39,7 +39,7 @@ pub(crate) fn table(aligns: impl AsRef<[Align]>, rows: &[impl AsRef<[String]>]) 
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Named values that keep their order.
+/// Named values in a fixed order.
 pub(crate) struct Document(pub(crate) Vec<(String, Value)>);
 
 impl Serialize for Document {
@@ -49,19 +49,19 @@ impl Serialize for Document {
 }
 
 impl Document {
-    /// The same as one value.
+    /// Converts it to one JSON object.
     pub(crate) fn into_json(self) -> Value {
         Value::Object(self.0.into_iter().collect())
     }
 }
 
-/// Documents as lines of cells: single values first, then lists with a column for each entry. What
-/// a document has not is empty.
+/// Formats documents as CSV: single values first, then lists with a column for each entry. Missing
+/// values are empty.
 pub(crate) fn csv(documents: &[Document]) -> String {
-    // Each name with the entries of its longest list; none for a single value.
+    // Each name with the entries of its longest list; `None` for a single value.
     let mut columns: Vec<(&str, Option<usize>)> = Vec::new();
     for (name, value) in documents.iter().flat_map(|document| &document.0) {
-        // A cell has no room for a table.
+        // A cell cannot hold a table.
         if value.as_array().is_some_and(|entries| entries.iter().any(Value::is_object)) {
             continue;
         }
@@ -88,7 +88,7 @@ pub(crate) fn csv(documents: &[Document]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A cell of CSV: what is not known is empty. Names and numbers need no quotes.
+/// A cell of CSV: unknown values are empty. Names and numbers need no quotes.
 pub(crate) fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

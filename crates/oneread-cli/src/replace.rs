@@ -1,4 +1,4 @@
-//! Files that may take the place of others: whole or not at all, and never the place of a store.
+//! Writes files atomically, and never over a store.
 
 use std::fs;
 use std::io::{self, BufWriter, IntoInnerError, Write};
@@ -8,8 +8,8 @@ use anyhow::{Context, Result, bail};
 use oneread_store::{Error, Occupant, StoreLock};
 use tempfile::Builder;
 
-/// Makes a file of what `write` writes; says how many bytes that is. It has its name only once it
-/// is whole and on the medium. A file of this name is replaced only if `replace` says so.
+/// Writes a file with `write`, and returns its length. The file gets its name only once it is whole
+/// and on the medium. An existing file is replaced only if `replace` is set.
 pub(crate) fn write_whole(
     path: &Path,
     replace: bool,
@@ -20,7 +20,7 @@ pub(crate) fn write_whole(
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // As for any new file: what the user's mask leaves of it.
+        // The usual permissions of a new file, reduced by the user's mask.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     let file = builder.tempfile_in(folder(path))?;
@@ -29,7 +29,7 @@ pub(crate) fn write_whole(
     let file = writer.into_inner().map_err(IntoInnerError::into_error)?;
     file.as_file().sync_all()?;
     let bytes = file.as_file().metadata()?.len();
-    // What fails takes the temporary file with it.
+    // An error removes the temporary file.
     if replace {
         file.persist(path)?
     } else {
@@ -38,15 +38,14 @@ pub(crate) fn write_whole(
     Ok(bytes)
 }
 
-/// Makes a file of a text, in the place of any other but a store. Into a pipe or a device it is
-/// written as it is.
+/// Writes a text to a file, replacing any file but a store. Writes directly to a pipe or a device.
 pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
     let write = || -> Result<()> {
         if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
             return fs::write(path, text).context("cannot write it");
         }
         refuse_store(path)?;
-        // Of a link, the file that it leads to is replaced.
+        // For a link, replaces the file that it leads to.
         let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         write_whole(&place, true, |writer| writer.write_all(text.as_bytes())).context("cannot write it")?;
         Ok(())
@@ -54,7 +53,7 @@ pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
     write().with_context(|| path.display().to_string())
 }
 
-/// Refuses to replace a store: others may have it open, and the files beside it belong to it.
+/// Refuses to replace a store: others may have it open, and other files belong to it.
 pub(crate) fn refuse_store(path: &Path) -> Result<()> {
     if !path.is_file() {
         return Ok(());
@@ -64,12 +63,12 @@ pub(crate) fn refuse_store(path: &Path) -> Result<()> {
             bail!("it is a store: name another file")
         }
         Err(error @ Error::Locked { .. }) => Err(error.into()),
-        // What is wrong with the folder, writing to it tells.
+        // Writing reports what is wrong with the folder.
         Ok(_) | Err(_) => Ok(()),
     }
 }
 
-/// Where a file lies.
+/// The folder of a file.
 pub(crate) fn folder(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,

@@ -1,4 +1,4 @@
-//! `oneread reproduce`: the papers' claims, judged.
+//! `oneread reproduce`: judges the papers' claims.
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &args::Reproduce) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// The papers that are named, all if none is, in the order of reports.
+/// The named papers, or all, in the order of reports.
 fn wanted(papers: &[Paper]) -> impl Iterator<Item = Paper> {
     Paper::ALL.into_iter().filter(|paper| papers.is_empty() || papers.contains(paper))
 }
@@ -76,7 +76,7 @@ fn selected(papers: &[Paper]) -> (Vec<Experiment>, Vec<Question>) {
     (wanted(papers).flat_map(papers::of).collect(), wanted(papers).flat_map(questions::of).collect())
 }
 
-/// How long a full run takes about, said before it begins.
+/// Estimates the time of a full run.
 fn estimate(papers: &[Paper]) -> String {
     let minutes: f64 = wanted(papers).map(papers::full_core_minutes).sum();
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -90,7 +90,7 @@ fn estimate(papers: &[Paper]) -> String {
     )
 }
 
-/// A claim that nobody has looked at.
+/// A claim before it is judged.
 #[derive(Serialize)]
 struct Listed<'a> {
     paper: Paper,
@@ -99,7 +99,7 @@ struct Listed<'a> {
     printed: &'a str,
 }
 
-/// A question that nobody has looked at.
+/// A question before it is answered.
 #[derive(Serialize)]
 struct Asked<'a> {
     paper: Paper,
@@ -137,15 +137,15 @@ fn list(experiments: &[Experiment], questions: &[Question], json: bool) -> Resul
     print(&table([Align::Left; 3], &rows))
 }
 
-/// A table for each paper, a line for each claim, and how many had which verdict; then what was
-/// asked and answered.
+/// Formats a table for each paper with a line per claim, the number of each verdict, then questions
+/// and answers.
 fn text(results: &Results) -> String {
     let Results { claims, answers, .. } = results;
     let headings = ["verdict", "claim", "printed", "calculated", "measured", ""].map(str::to_owned);
     let aligns = [Align::Left, Align::Left, Align::Left, Align::Right, Align::Left, Align::Left];
     let tables = report::by_paper(claims).map(|(paper, claims)| {
         let rows = claims.iter().map(|claim| {
-            // What holds needs no words; `--json` and `--out` have them all.
+            // Claims that hold need no note here; `--json` and `--out` have all notes.
             let note = if claim.verdict == Verdict::Holds { "" } else { &claim.note };
             let id = claim.id.split_once('/').map_or(claim.id.as_str(), |(_, name)| name);
             [

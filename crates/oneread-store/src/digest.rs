@@ -1,4 +1,4 @@
-//! The digester of keys. Unit tests have one whose keys collide when the test says so.
+//! The digester of keys. Unit tests replace it with one whose keys collide on demand.
 
 #[cfg(not(test))]
 pub(crate) use oneread::hash::Portable;

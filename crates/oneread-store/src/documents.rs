@@ -1,5 +1,5 @@
-//! The Rust code of the README and the guides is compiled and run as tests: here, where the library
-//! and the store are both at hand.
+//! Compiles and tests the Rust code of the README and the guides. It lives here because both the
+//! library and the store are available.
 
 #[doc = include_str!("../../../README.md")]
 mod readme {}

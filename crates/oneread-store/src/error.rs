@@ -7,138 +7,135 @@ use std::path::{Path, PathBuf};
 use crate::Holder;
 use crate::format::{KEY_BYTES, VERSION};
 
-/// A store cannot be built, opened or read.
+/// An error of building, opening or reading a store, with advice in its message.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The medium failed: the disk is full, a file is missing, a read was refused.
+    /// The medium failed: the disk is full, a file is missing, or a read was refused.
     Io {
-        /// What was being done.
+        /// The operation that failed.
         what: &'static str,
-        /// The file, or the folder of a temporary one, if it has a name.
+        /// The file, or the folder of a temporary one, if known.
         path: Option<PathBuf>,
-        /// The system's answer.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The bytes do not begin as a store does.
+    /// The bytes do not begin with the magic of a store.
     NotAStore,
-    /// The store was written by a later version of this library.
+    /// The store was written by a newer version of this library.
     Version {
         /// The newest version that this library reads.
         expected: u16,
         /// The version of the store.
         found: u16,
     },
-    /// There are fewer bytes, or more, than the header says.
+    /// The store has fewer or more bytes than its header says.
     Length {
-        /// Bytes of the whole store.
+        /// The bytes that the header says.
         expected: u64,
-        /// Bytes that there are.
+        /// The bytes that exist.
         found: u64,
     },
-    /// The header or the summary was changed since it was written, so that no key can be found.
+    /// The header or the summary is damaged, so that no key can be found.
     Damaged {
-        /// Which part: "header", or "summary".
+        /// The damaged part: "header" or "summary".
         part: &'static str,
         /// What is wrong with it.
         what: &'static str,
     },
-    /// A page was changed since it was written. Other pages are not affected.
+    /// A page is damaged. Other pages are not affected.
     Page {
-        /// The number of the page among those of all segments, from 0.
+        /// The number of the page in the store, from 0.
         page: u64,
         /// What is wrong with it.
         what: &'static str,
     },
-    /// A large value was changed since it was written. Other values are not affected.
+    /// A large value is damaged. Other values are not affected.
     Run {
-        /// Where it begins among the bytes of all runs.
+        /// The value's offset among the bytes of all runs.
         offset: u64,
         /// What is wrong with it.
         what: &'static str,
     },
-    /// A log of a live store was changed since it was written: changes that were safe cannot be
-    /// read.
+    /// A log of a live store is damaged: it lost changes that were synced.
     Log {
-        /// The file.
+        /// The log file.
         file: PathBuf,
-        /// Where the first record begins that cannot be read.
+        /// The offset of the first record that cannot be read.
         offset: u64,
     },
-    /// A sync failed: nobody knows what is on the medium. Nothing is written any more; open the
-    /// store again to go on with what is there.
+    /// A sync failed, so the state of the medium is unknown. The store writes nothing more; open it
+    /// again to continue.
     Sync {
-        /// What was to be made safe.
+        /// What the sync was for.
         what: &'static str,
-        /// The file or folder, if it has a name.
+        /// The file or folder, if known.
         path: Option<PathBuf>,
-        /// The system's answer.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A sync has failed before, see [`Sync`](Self::Sync).
+    /// An earlier sync failed: see [`Sync`](Self::Sync).
     Failed {
-        /// What was to be made safe.
+        /// What that sync was for.
         what: &'static str,
     },
-    /// Another process, or another part of this one, makes the store, replaces it, or has it open
-    /// to write to it.
+    /// Another process, or another part of this one, creates, replaces or writes the store.
     Locked {
-        /// Who does, if that is known.
+        /// The holder of the lock, if known.
         holder: Option<Holder>,
     },
-    /// A sealed store cannot become a live one, because it is open to be read as a sealed one, in
+    /// A sealed store cannot become a live one while it is open for reading as a sealed store, in
     /// this process or another.
     InUse,
-    /// The store was opened to be read only.
+    /// The store was opened read-only.
     ReadOnly,
-    /// There is a file of this name.
+    /// A file of this name exists.
     Exists,
-    /// A live store was taken for a sealed one, or its files do not belong together.
+    /// A live store was opened as a sealed one, or its files do not belong together.
     Live {
-        /// What is so, and what to do.
+        /// The problem, and the remedy.
         what: &'static str,
     },
-    /// Another process changed or replaced the store that was opened to be read only, so that what
-    /// was begun cannot be ended.
+    /// Another process changed or replaced the store during an operation on a read-only handle.
     Changed,
-    /// A value, or a batch, is longer than it may be.
+    /// A value or a batch is too long.
     ValueTooLong {
-        /// The most bytes.
+        /// The maximum in bytes.
         expected: usize,
-        /// Its bytes.
+        /// Its length in bytes.
         found: usize,
     },
-    /// A key is longer than keys may be.
+    /// A key is too long.
     KeyTooLong {
-        /// Its bytes.
+        /// Its length in bytes.
         found: usize,
     },
-    /// A key came twice, and duplicates were to be refused.
+    /// A key came twice, and duplicates are refused.
     DuplicateKey {
         /// The key.
         key: Vec<u8>,
     },
     /// An option is out of its range.
     Option {
-        /// Which.
+        /// The name of the option.
         what: &'static str,
-        /// What it may be.
+        /// The values that it accepts.
         expected: &'static str,
     },
-    /// The store would have more pages than a directory can number.
+    /// The store would have more pages than the format can number.
     TooLarge {
         /// The pages that it would have.
         pages: u64,
     },
-    /// There is no memory for what a part of the store needs.
+    /// A part of the store does not fit in memory.
     OutOfMemory {
-        /// The bytes asked for.
+        /// The bytes requested; 0 if unknown.
         bytes: u64,
     },
 }
 
 impl Error {
-    /// Makes an error of a failed operation on a file.
+    /// Converts a failed file operation into an error.
     pub(crate) fn io(what: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| match source.kind() {
             io::ErrorKind::OutOfMemory => Self::OutOfMemory { bytes: 0 },
@@ -149,7 +146,7 @@ impl Error {
         }
     }
 
-    /// Makes an error of a failed sync.
+    /// Converts a failed sync into an error.
     pub(crate) fn sync(what: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| {
             let (path, source) = split(source);
@@ -157,8 +154,7 @@ impl Error {
         }
     }
 
-    /// Whether the store's bytes are not what was written: then a copy or a new build helps, and
-    /// nothing else.
+    /// Reports whether the store's bytes are damaged: only a copy or a new build helps then.
     #[must_use]
     pub const fn is_damage(&self) -> bool {
         matches!(
@@ -218,21 +214,21 @@ impl fmt::Display for Error {
             Self::Log { file, offset } => {
                 write!(
                     f,
-                    "the log {} is damaged at byte {offset}, changes that were safe cannot be read: restore the store's files from a copy, or open it with `lose_damaged_log`",
+                    "the log {} is damaged at byte {offset}, synced changes cannot be read: restore the store's files from a copy, or open it with `lose_damaged_log`",
                     file.display()
                 )
             }
             Self::Sync { what, path, source } => {
                 write!(
                     f,
-                    "cannot make {what}{} safe: {source}; nothing is written any more, open the store again",
+                    "cannot sync {what}{}: {source}; nothing more is written until the store is opened again",
                     Named(path)
                 )
             }
             Self::Failed { what } => {
                 write!(
                     f,
-                    "{what} could not be made safe before: nothing is written any more, open the store again"
+                    "an earlier sync of {what} failed: nothing more is written until the store is opened again"
                 )
             }
             Self::Locked { holder } => {
@@ -243,17 +239,17 @@ impl fmt::Display for Error {
                 f.write_str(" writes to the store: wait until it is done, or open the store read-only")
             }
             Self::InUse => f.write_str(
-                "the sealed store is being read, and cannot be changed meanwhile: wait until its readers have closed it, \
+                "the sealed store is being read, and cannot be changed meanwhile: wait until its readers close it, \
                  or change a copy",
             ),
-            Self::ReadOnly => f.write_str("the store was opened to be read only: open it to be written"),
-            Self::Exists => f.write_str("there is a file of this name: open it, or choose another name"),
+            Self::ReadOnly => f.write_str("the store was opened read-only: open it for writing"),
+            Self::Exists => f.write_str("a file of this name exists: open it, or choose another name"),
             Self::Live { what } => f.write_str(what),
             Self::Changed => {
-                f.write_str("the store was changed meanwhile by another process: begin again")
+                f.write_str("another process changed the store meanwhile: try again")
             }
             Self::ValueTooLong { expected, found } => {
-                write!(f, "expected at most {expected} bytes in a value or batch, found {found}: divide it")
+                write!(f, "expected at most {expected} bytes in a value or batch, found {found}: split it")
             }
             Self::KeyTooLong { found } => {
                 write!(
@@ -272,7 +268,7 @@ impl fmt::Display for Error {
             Self::TooLarge { pages } => {
                 write!(
                     f,
-                    "{pages} pages are more than a store of format {VERSION} can have: divide the records among several"
+                    "{pages} pages are more than a store of format {VERSION} can have: split the records among several stores"
                 )
             }
             Self::OutOfMemory { bytes: 0 } => f.write_str("there is not enough memory"),
@@ -281,7 +277,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The name of a file behind what was done with it.
+/// Appends the name of a file to a message, if known.
 struct Named<'a>(&'a Option<PathBuf>);
 
 impl fmt::Display for Named<'_> {
@@ -290,8 +286,7 @@ impl fmt::Display for Named<'_> {
     }
 }
 
-/// The system's answer, with the file that it is about: on its way to [`Error::io`], which takes it
-/// apart.
+/// A system error with the file that it concerns, until [`Error::io`] takes it apart.
 #[derive(Debug)]
 struct At {
     path: PathBuf,
@@ -306,7 +301,7 @@ impl fmt::Display for At {
 
 impl std::error::Error for At {}
 
-/// Adds the file to the system's answer.
+/// Attaches the file to a system error.
 pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
     move |source| io::Error::new(source.kind(), At { path: path.to_owned(), source })
 }
@@ -320,7 +315,7 @@ fn split(source: io::Error) -> (Option<PathBuf>, io::Error) {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        // What is part of the message is not repeated as a source.
+        // The message already contains the source.
         None
     }
 }

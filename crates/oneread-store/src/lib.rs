@@ -1,24 +1,23 @@
-//! A key-value store in one file that reads one page for a key it has, and almost none for a key it
-//! has not.
+//! A key-value store in one file: 1 page read per hit, 0.01 per miss.
 //!
-//! A sealed store is built once, from pairs in any order, and then only read: a hash table of 4 KiB
-//! pages on the medium, and guides in memory, 1.1 to 1.2 bytes a key. A key can be on two or three
-//! pages; the guide of the first says which one to read, or that there is none. A live store is the
-//! same with a log, and changes.
+//! A *sealed* store is built once, from pairs in any order, and is read-only from then on: a hash
+//! table of 4 KiB pages on the medium, and *guides* in memory, 1.1 to 1.2 bytes per key. A key can
+//! lie on two or three pages; its guide says which one to read, or that the key is absent. A *live*
+//! store is a sealed store with a log, and changes.
 //!
 //! ```text
-//!  key ──▶ digest ──▶ segment ──▶ home ──▶ its guide, in memory ──▶ one of its pages, on the medium ──▶ value
-//!                                          nowhere? absent, no read
+//!  key ──▶ digest ──▶ segment ──▶ home ──▶ its guide (memory) ──▶ one page (medium) ──▶ value
+//!                                          absent? no read
 //! ```
 //!
 //! | type | for |
 //! | --- | --- |
-//! | [`Builder`], [`Options`] | making a store of pairs of bytes, more than fit in memory |
-//! | [`Sealed`] | looking keys up, one or many, and going through all of them |
+//! | [`Builder`], [`Options`] | builds a sealed store from pairs of bytes, more than fit in memory |
+//! | [`Sealed`] | looks up keys, one or many, and iterates over all pairs |
 //! | [`Store`], [`StoreOptions`], [`Batch`] | a store that changes, and loses nothing in a crash |
-//! | [`StoreLock`] | the name of a store while it is made or replaced |
-//! | [`ReadAt`] | where the bytes of a sealed one are: a file, a map, memory, or a place of yours |
-//! | [`verify()`] | whether a store is as it was written, and what is not |
+//! | [`StoreLock`] | reserves the name of a store while it is built or replaced |
+//! | [`ReadAt`] | the source of a sealed store's bytes: a file, a memory map, memory, or your own |
+//! | [`verify()`] | checks that a store is undamaged, and lists the damage |
 //!
 //! # Example
 //! ```
@@ -40,17 +39,17 @@
 //! ```
 //!
 //! # Threat model
-//! Each store draws a random seed unless it is given one. Who does not know it cannot prepare keys
-//! that collide ([why](oneread::hash::Portable#threat-model)). Who knows it can: it is in the
-//! store's file, and `oneread store stats` shows it. Such keys go to overflow pages. They are
-//! found, changed and deleted like all others, but a lookup of one reads more pages: at most one
-//! more than the binary logarithm of its segment's overflow pages, and then those that its guide
-//! names. Lookups of other keys read what they read before, and no set of keys stops a store.
+//! Each store draws a random seed unless it is given one. Without the seed, nobody can prepare keys
+//! that collide ([why](oneread::hash::Portable#threat-model)). The seed is in the store's file, and
+//! `oneread store stats` shows it; those who know it can prepare such keys. These keys go to
+//! overflow pages, where they are found, changed and deleted like all others, but a lookup of one
+//! reads more pages: at most ⌊log2(overflow pages of its segment)⌋ + 1, and those that its guide
+//! names. Lookups of other keys cost what they did before, and no set of keys stops a store.
 //!
 //! # What it is not
-//! There are no range scans: keys lie where their hashes say. A sealed store does not change: it is
-//! built anew, or becomes a live one. Of a live one, changes that are scattered write a page each,
-//! where log-structured stores write them together.
+//! There are no range scans: keys lie where their hashes say. A sealed store does not change: build
+//! a new one, or open it as a live store. A live store writes a page for each scattered change,
+//! where log-structured stores write changes together.
 
 mod build;
 mod digest;
@@ -79,8 +78,8 @@ pub use sealed::{
 #[cfg(doctest)]
 mod documents;
 
-// Tests with keys that collide need a digester of their own, which only unit tests have. They share
-// the simulated disk with the other tests.
+// Unit tests have a digester whose keys collide. They share the simulated disk with the other
+// tests.
 #[cfg(test)]
 extern crate self as oneread_store;
 #[cfg(test)]

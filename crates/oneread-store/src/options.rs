@@ -1,4 +1,4 @@
-//! How a store is to be built.
+//! Options for building a sealed store.
 
 use std::path::PathBuf;
 
@@ -9,17 +9,17 @@ use crate::Error;
 use crate::build::temporary::TemporaryFile;
 use crate::format::geometry::SEGMENT_PAGES;
 
-/// What to do with a key that comes twice.
+/// The policy for a key that is inserted twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Duplicates {
-    /// Keep the value that came last.
+    /// Keep the last value.
     #[default]
     LastWins,
     /// Fail with [`Error::DuplicateKey`].
     Refuse,
 }
 
-/// How a store is to be built; each option has a default that is good for most.
+/// Options for building a store; the defaults suit most uses.
 ///
 /// # Example
 /// ```
@@ -58,14 +58,19 @@ impl Options {
         }
     }
 
-    /// The defaults, for the reads of a miss and the load that were planned.
+    /// The defaults, with the planned rate and load.
     ///
     /// ```
     /// use oneread_store::plan::{StoreTargets, solve};
     /// use oneread_store::{Builder, Options};
     ///
-    /// let targets =
-    ///     StoreTargets { items: 1000, key_bytes: 4, value_bytes: 4, reads_per_miss: 0.001, ram_bytes: Some(2_000) };
+    /// let targets = StoreTargets {
+    ///     items: 1000,
+    ///     key_bytes: 4,
+    ///     value_bytes: 4,
+    ///     reads_per_miss: 0.001,
+    ///     ram_bytes: Some(2_000),
+    /// };
     /// let solution = solve(&targets)?;
     /// let builder = Builder::new(Options::from_plan(&solution.best))?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -75,57 +80,57 @@ impl Options {
         Self { miss_rate: planned.target_reads_per_miss, load: LOAD, ..Self::new() }
     }
 
-    /// The pages that a lookup of a foreign key reads on average; 0.01 by default. Each halving
-    /// costs a bit of memory a key.
+    /// Sets the average number of pages that a lookup of an absent key reads; 0.01 by default. Each
+    /// halving costs one bit of memory per key.
     #[must_use]
     pub fn miss_rate(self, rate: f64) -> Self {
         Self { miss_rate: rate, ..self }
     }
 
-    /// What to do with a key that comes twice; by default the last value wins.
+    /// Sets the policy for duplicate keys; by default the last value wins.
     #[must_use]
     pub fn duplicates(self, duplicates: Duplicates) -> Self {
         Self { duplicates, ..self }
     }
 
-    /// About how much memory the building takes beside 1.1 to 1.2 bytes a key for the guides; 256
-    /// MiB by default. What does not fit goes to temporary files. A store that is larger than that
-    /// is written past the system's cache, where the system can do that: building it leaves to
-    /// others what they have there, and its first lookups read the disk.
+    /// Sets about how much memory a build uses, besides 1.1 to 1.2 bytes per key for the guides;
+    /// 256 MiB by default. The rest spills to temporary files. A larger store is written past the
+    /// system's page cache, where the system supports it: other programs keep their cached data,
+    /// and first lookups read from the disk.
     #[must_use]
     pub fn memory_bytes(self, bytes: usize) -> Self {
         Self { memory_bytes: bytes, ..self }
     }
 
-    /// Where temporary files go; by default to the system's folder for them. They have no names,
-    /// and are gone when the builder is, however it ends.
+    /// Sets the folder of temporary files; by default the system's. The files have no names, and
+    /// disappear with the builder, however it ends.
     #[must_use]
     pub fn temporary_folder(self, folder: impl Into<PathBuf>) -> Self {
         Self { temporary_folder: Some(folder.into()), ..self }
     }
 
-    /// The seed of all hash functions; random by default. The same records, in any order, with the
-    /// same seed give the same bytes.
+    /// Sets the seed of all hash functions; random by default. The same records and seed give the
+    /// same bytes, whatever the order of insertion.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
-    /// About how many pages a segment has, from 1 to 2^24; 1024 by default. Large ones are filled a
-    /// little better and take longer to place.
+    /// Sets about how many pages each segment has, from 1 to 2^24; 1024 by default. Larger segments
+    /// are filled a little better and take longer to place.
     #[must_use]
     pub fn segment_pages(self, pages: u32) -> Self {
         Self { segment_pages: pages, ..self }
     }
 
-    /// How full pages are tried to be made first, above 0 and at most 1. A segment in which this
-    /// fails gets more pages until it succeeds.
+    /// Sets the fill factor of pages to try first, above 0 and at most 1. A segment that does not
+    /// fit gets more pages.
     #[must_use]
     pub fn load(self, load: f64) -> Self {
         Self { load, ..self }
     }
 
-    /// How many threads place records; by default as many as there are processors, up to 8.
+    /// Sets how many threads place records; by default one per processor, up to 8.
     #[must_use]
     pub fn threads(self, threads: usize) -> Self {
         Self { threads, ..self }

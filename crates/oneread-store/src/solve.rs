@@ -1,10 +1,9 @@
-//! The pages, levels and guides of a store.
+//! Plans the pages, levels and guides of a store.
 //!
-//! A store is built of pages of 4 KiB in three levels, filled to 98%: records that find no room are
-//! made room for by moving others. What it does with records of one size is known beforehand, but
-//! for chance: how many fit on a page, so how many pages there are; which of its shapes leaves the
-//! fewest records without room, so which one it takes; and how many records have each page of the
-//! first level as their home, so how large the guides are.
+//! A store has pages of 4 KiB in two or three levels, filled to 98% by moving records. For records
+//! of one size, except for chance, a plan knows the result in advance: how many records fit on a
+//! page, and so the number of pages; which of its shapes leaves the fewest records without room;
+//! and how many records have each page of the first level as their home, and so the size of guides.
 
 use std::convert::Infallible;
 
@@ -15,97 +14,99 @@ use crate::format::geometry::LEVELS;
 use crate::format::{INLINE_BYTES, KEY_BYTES, PAGE, page};
 use crate::plan::{Loads, StorePlan, guide_homes_log2};
 
-/// What a store is to keep to.
+/// The targets for a store.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StoreTargets {
-    /// The records.
+    /// The number of records.
     pub items: u64,
     /// The bytes of a key.
     pub key_bytes: u64,
-    /// The bytes of a value. Those above a quarter of a page lie elsewhere in the file, and take a
-    /// read more.
+    /// The bytes of a value. Values above a quarter of a page are stored separately, and take
+    /// another read.
     pub value_bytes: u64,
-    /// The most pages that a lookup of an absent key reads on average.
+    /// The most pages that a lookup of an absent key may read on average.
     pub reads_per_miss: f64,
-    /// The most memory, in bytes; none for as much as it takes.
+    /// The most memory in bytes; `None` for no limit.
     pub ram_bytes: Option<u64>,
 }
 
-/// How full pages are made.
+/// The fill factor of pages.
 pub const LOAD: f64 = 0.98;
 
-/// About how many pages a segment has, for each of which the memory has a few bytes.
+/// The approximate number of pages per segment, which takes a few bytes of memory.
 const SEGMENT_PAGES: f64 = 1024.0;
 
-/// The part of the rate that a builder plans for, since it knows only a sample.
+/// The fraction of the rate that a builder plans for, since it knows only a sample.
 const KEPT_BACK: f64 = 0.98;
 
-/// The shapes of a store: what each level has of the one before, and how many there are.
+/// The shapes of a store: the ratio of each level to the one before, and the number of levels.
 const SHAPES: [(f64, usize); 5] = [(0.25, 2), (0.2, 3), (0.3, 3), (0.4, 3), (0.5, 3)];
 
-/// Where pages have room for so many records, two levels are filled as well as three. (Measured:
-/// with 21 they are, with 18 not.)
+/// From this many records per page on, two levels are filled as well as three.
 const RECORDS_FOR_TWO_LEVELS: u32 = 20;
 
-/// A store, planned.
+/// The plan of a store.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PlannedStore {
-    /// The records it was planned for.
+    /// The number of records it was planned for.
     pub items: u64,
-    /// The reads of a miss that it is to be built for.
+    /// The target for reads per miss.
     pub target_reads_per_miss: f64,
     /// The bytes of a page.
     pub page_bytes: u64,
-    /// The records that fit on a page.
+    /// The number of records that fit on a page.
     pub page_records: u32,
     /// The pages of each level.
     pub level_pages: [u64; LEVELS],
-    /// What each level has of the one before.
+    /// The ratio of each level to the one before.
     pub ratio: f64,
-    /// The guides, and what lookups read of pages.
+    /// The guides, and the page reads of lookups.
     pub plan: StorePlan,
     /// The pages of level 0 that share a guide.
     pub guide_homes: u32,
-    /// The reads of a hit, with that of a value which does not lie beside its key.
+    /// The reads per hit, including that of a separate value.
     pub reads_per_hit: f64,
     /// The memory for the guides and the directory.
     pub ram_bytes: u64,
     /// The bytes of the file.
     pub disk_bytes: u64,
-    /// The part of the pages' bytes that records take, with their tags and lengths.
+    /// The fraction of page bytes used by records, with their tags and lengths.
     pub utilisation: f64,
-    /// The part of the records that find no room until others are moved.
+    /// The fraction of records that find no room until others are moved.
     pub without_room: f64,
 }
 
-/// The store for so many records of a size: the least memory with which a miss reads no more than
-/// allowed.
+/// Plans a store for records of one size: the least memory for the target of reads per miss.
 ///
 /// # What is exact
-/// The guides are those of [`StorePlan::for_rate`], as a builder makes them, for [very
-/// many](Loads::random) of them. A store of sixty thousand records had as many pages as said here
-/// to .2%, with records of 20 to 920 bytes.
+/// The guides are those of [`StorePlan::for_rate`] for [infinitely many](Loads::random) guides, as
+/// a builder makes them. The number of pages is exact to 0.2% in stores of sixty thousand records
+/// of 20 to 920 bytes.
 ///
 /// # What is smallest
-/// Of a store's shapes the builder takes the one with the fewest pages, and two levels rather than
-/// three; so does this, by how many records are left without room until others are moved. The other
-/// shapes are the runners-up.
+/// A builder takes the shape with the fewest pages, and two levels rather than three. So does this
+/// plan, by the fraction of records left without room. The other shapes are the runners-up.
 ///
 /// # Errors
-/// If there are no records or more than 10^12, if a key or a value has too many bytes, if the reads
-/// are not above 0 and at most 3; or if there is less memory than it takes.
+/// If there are no records or more than 10^12; if a key or a value has too many bytes; if the
+/// target for reads is not above 0 and at most 3; or if the memory does not suffice.
 ///
 /// # Example
 /// ```
 /// use oneread_store::plan::{StoreTargets, solve};
 ///
-/// let targets =
-///     StoreTargets { items: 1_000_000, key_bytes: 16, value_bytes: 100, reads_per_miss: 0.01, ram_bytes: None };
+/// let targets = StoreTargets {
+///     items: 1_000_000,
+///     key_bytes: 16,
+///     value_bytes: 100,
+///     reads_per_miss: 0.01,
+///     ram_bytes: None,
+/// };
 /// let best = solve(&targets)?.best;
 /// assert_eq!(best.page_records, 34);
 /// assert!(best.ram_bytes < 1_140_000 && best.disk_bytes < 126_000_000);
-/// // Half a byte of memory a key is too little for that, and enough for a read in four misses.
+/// // Half a byte of memory per key is too little, but suffices for one read in four misses.
 /// assert!(solve(&StoreTargets { ram_bytes: Some(500_000), ..targets }).is_err());
 /// let fewer = StoreTargets { ram_bytes: Some(500_000), reads_per_miss: 0.25, ..targets };
 /// assert!(solve(&fewer).is_ok());
@@ -117,7 +118,7 @@ pub fn solve(targets: &StoreTargets) -> Result<Solution<PlannedStore>, Unsolved>
     check("items", targets.items as f64, 1.0, MOST_ITEMS)?;
     check("bytes of a key", targets.key_bytes as f64, 0.0, KEY_BYTES as f64)?;
     check("bytes of a value", targets.value_bytes as f64, 0.0, MOST_VALUE_BYTES)?;
-    // What a builder accepts.
+    // The range that a builder accepts.
     check("reads a miss", targets.reads_per_miss, 1e-8, LEVELS as f64)?;
     let mut found: Vec<PlannedStore> =
         SHAPES.iter().map(|&shape| planned(targets, shape)).collect::<Result<_, _>>()?;
@@ -135,11 +136,11 @@ pub fn solve(targets: &StoreTargets) -> Result<Solution<PlannedStore>, Unsolved>
     }
 }
 
-/// The bytes that a record takes of a page: a tag, the lengths of key and value, and these.
+/// The bytes that a record takes in a page: a tag, two lengths, key and value.
 const fn record_bytes(targets: &StoreTargets) -> u64 {
-    /// A length below this takes one byte, and two otherwise.
+    /// Lengths below this take one byte, others two.
     const SHORT: u64 = 128;
-    /// Where a value is that does not lie here.
+    /// The bytes of a reference to a separate value.
     const REFERENCE: u64 = 24;
     const fn length(bytes: u64) -> u64 {
         if bytes < SHORT { 1 } else { 2 }
@@ -153,13 +154,13 @@ fn planned(targets: &StoreTargets, (ratio, levels): (f64, usize)) -> Result<Plan
     let page_records = (page::ROOM as u64 / record_bytes) as u32;
     let (items, room) = (targets.items as f64, f64::from(page_records));
     let pages = (items / (room * LOAD)).ceil();
-    // As the builder does: the first level has what rounding down leaves over.
+    // Like the builder: shares are rounded down, and the first level has the rest.
     let parts = [1.0, ratio, if levels == LEVELS { ratio * ratio } else { 0.0 }];
     let all: f64 = parts.iter().sum();
     let (second, third) = ((pages * parts[1] / all).floor(), (pages * parts[2] / all).floor());
     let sizes = [pages - second - third, second, third];
 
-    // What comes to a page is a Poisson number; what it has no room for goes to the next level.
+    // Records come to a page as a Poisson number; the excess goes to the next level.
     let mut coming = items;
     let mut above = 0.0;
     for size in sizes {
@@ -196,7 +197,8 @@ fn planned(targets: &StoreTargets, (ratio, levels): (f64, usize)) -> Result<Plan
     })
 }
 
-/// The records that a page holds on average, where a Poisson number of this mean comes to each.
+/// The average number of records on a page of `room` records, where the number that comes is
+/// Poisson with this `mean`.
 fn held_by_page(mean: f64, room: u32) -> f64 {
     let (mut ln_part, mut all, mut held) = (-mean, 0.0, 0.0);
     for records in 0..room {

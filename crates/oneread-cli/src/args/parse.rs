@@ -1,4 +1,4 @@
-//! What values of flags are read as.
+//! Parses the values of flags.
 
 use std::ops::RangeInclusive;
 
@@ -20,7 +20,7 @@ pub(crate) fn whole(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A number of bytes, perhaps in powers of 1024: 65536, 64e6, 64K, 256M, 2G or 1T.
+/// A number of bytes, with or without a power of 1024: 65536, 64e6, 64K, 256M, 2G or 1T.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let unit = text.chars().last().and_then(|last| "KMGT".find(last.to_ascii_uppercase()));
     let (number, shift) = match unit {
@@ -47,7 +47,7 @@ pub(crate) fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A whole number in a range, perhaps with an exponent: 10000 or 1e4.
+/// A whole number in a range, with or without an exponent: 10000 or 1e4.
 pub(super) fn whole_in(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<u64, String> + Clone {
     move |text| within(whole(text)?, &range)
 }
@@ -56,7 +56,7 @@ pub(super) fn within(number: u64, range: &RangeInclusive<u64>) -> Result<u64, St
     if range.contains(&number) { Ok(number) } else { Err(format!("{number} is not in {range:?}")) }
 }
 
-/// One of some values, each with its name and its help.
+/// One of several values, each with its name and its help.
 pub(super) fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
     values: [(&'static str, T, &'static str); N],
 ) -> impl TypedValueParser<Value = T> {

@@ -1,9 +1,9 @@
 //! The subcommands and flags of `oneread plan`.
 //!
-//! Flags are many, and boxed: a command of few would take as much memory.
+//! Flags are boxed, since there are many of them.
 //!
-//! Numbers that a sweep may set are options, even where a plan cannot do without them: the plan
-//! itself says which one is missing.
+//! Numbers that a sweep may set are options, even where a plan needs them: the plan itself reports
+//! a missing one.
 
 use std::path::PathBuf;
 
@@ -33,7 +33,7 @@ Examples:
   oneread plan multilevel --buckets-per-item 4 --sweep items=1000..1e6 --log --steps 10 > items.csv
       ten rows, the items multiplied from one to the next
   oneread plan dleft --load 4 --plot dleft.svg --layout-out dleft.json
-      a d-left filter at four items a bucket, drawn beside a Bloom filter of its size
+      a d-left filter at four items per bucket, drawn beside a Bloom filter of its size
   oneread plan dleft --load 5 --layout dleft.json
       the same filter at another load
 
@@ -49,16 +49,15 @@ pub(crate) enum Command {
     /// A summary of a multilevel hash table, which names the level to read: how often it errs.
     #[command(subcommand)]
     Summary(Summary),
-    /// Lazy deletions from a multilevel hash table: the items that move when it is cleaned up.
+    /// Lazy deletions from a multilevel hash table: the items that move in a cleanup.
     Deletions(Box<Plan<Deletions>>),
     /// A d-left filter: the loads of its buckets and its false positives.
     Dleft(Box<Plan<Dleft>>),
     /// A Bloom filter: its false positives, and the best number of hashes.
     Bloom(Box<Plan<Bloom>>),
-    /// Restricted hashing: the items that a multilevel table with few next cells leaves to its
-    /// stash.
+    /// Restricted hashing: the stash of a multilevel table whose cells have few next cells.
     Restricted(Box<Plan<Restricted>>),
-    /// The planner turned round: the smallest layout that meets the targets.
+    /// The inverse of planning: the smallest layout that meets the targets.
     #[command(subcommand)]
     Solve(super::solve::Solve),
 }
@@ -79,7 +78,7 @@ pub(crate) enum Summary {
     Multiple(Box<Plan<Summarized<Multiple>>>),
 }
 
-/// Flags of a plan, and those of all plans.
+/// The flags of one plan, and those of all plans.
 #[derive(clap::Args)]
 pub(crate) struct Plan<S: clap::Args> {
     #[command(flatten)]
@@ -96,30 +95,30 @@ pub(crate) struct Output {
     pub(crate) json: bool,
     /// Plans for each of several values of a number, and prints CSV.
     ///
-    /// FIELD is any flag that takes one number. FIELD=A..B takes each whole number from A to B; if
-    /// these are more than 100, or fractions make sense, 21 values in equal steps. FIELD=A..B..STEP
-    /// adds STEP from row to row, FIELD=A..B..xFACTOR multiplies by FACTOR.
+    /// FIELD is any flag that takes one number. FIELD=A..B takes each whole number from A to B; for
+    /// more than 100, or for fractions, 21 values in equal steps. FIELD=A..B..STEP adds STEP from
+    /// row to row, FIELD=A..B..xFACTOR multiplies by FACTOR.
     #[arg(long, value_name = "FIELD=A..B", value_parser = Sweep::parse)]
     pub(crate) sweep: Option<Sweep>,
-    /// How many values a sweep takes from A to B, both included.
+    /// The number of values from A to B, both included.
     #[arg(long, value_name = "N", requires = "sweep", value_parser = whole)]
     pub(crate) steps: Option<u64>,
-    /// Makes a sweep multiply by equal factors instead of adding equal steps.
+    /// Multiplies by equal factors instead of adding equal steps.
     #[arg(long, requires = "sweep")]
     pub(crate) log: bool,
 }
 
-/// Flags of the plans that have a layout.
+/// Flags of plans that have a layout.
 #[derive(clap::Args)]
 pub(crate) struct Files {
-    /// Takes the layout from a file that --layout-out made, instead of from flags.
+    /// Reads the layout from a file of --layout-out, instead of from flags.
     #[arg(long, value_name = "FILE")]
     pub(crate) layout: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) out: LayoutOut,
 }
 
-/// The flag of all that have a layout or find one.
+/// The flag of all commands that have a layout or find one.
 #[derive(clap::Args)]
 pub(crate) struct LayoutOut {
     /// Writes the layout as JSON: its kind, and the flags that describe it.
@@ -139,21 +138,21 @@ pub(crate) struct Table {
         conflicts_with_all = ["layout", "first_level", "buckets_per_item", "ratio", "level_count"],
     )]
     pub(crate) levels: Vec<u64>,
-    /// The buckets of the first level, instead of --levels: each next one has --ratio times as
+    /// The buckets of the first level, instead of --levels; each next level has --ratio times as
     /// many.
     #[arg(long, value_name = "M", value_parser = whole, conflicts_with_all = ["layout", "buckets_per_item"])]
     pub(crate) first_level: Option<u64>,
-    /// The same for each item: the first level has so many times as many buckets as there are
-    /// items.
+    /// The buckets of the first level per item, instead of --first-level.
     #[arg(long, visible_alias = "c1", value_name = "C1", value_parser = positive, conflicts_with = "layout")]
     pub(crate) buckets_per_item: Option<f64>,
-    /// The size of a level, of that of the one before; rounded up to whole buckets [default: 0.5].
+    /// The size of each level relative to the one before, rounded up to whole buckets [default:
+    /// 0.5].
     #[arg(long, visible_alias = "c2", value_name = "C2", value_parser = fraction, conflicts_with = "layout")]
     pub(crate) ratio: Option<f64>,
-    /// How many levels there are, with --first-level or --buckets-per-item [default: 5].
+    /// The number of levels, with --first-level or --buckets-per-item [default: 5].
     #[arg(long, value_name = "V", value_parser = whole, conflicts_with = "layout")]
     pub(crate) level_count: Option<u64>,
-    /// The slots of a bucket [default: 1].
+    /// The slots per bucket [default: 1].
     #[arg(long, value_name = "S", value_parser = whole, conflicts_with = "layout")]
     pub(crate) slots: Option<u64>,
 }
@@ -182,12 +181,12 @@ pub(crate) struct Multilevel {
 
 #[derive(clap::Args)]
 pub(crate) struct Items {
-    /// How many items are inserted.
+    /// The number of items.
     #[arg(id = "items", long = "items", value_name = "N", value_parser = whole)]
     pub(crate) number: Option<u64>,
 }
 
-/// A kind of summary, and what all of them have.
+/// A kind of summary, and the flags of all kinds.
 #[derive(clap::Args)]
 pub(crate) struct Summarized<K: clap::Args> {
     #[command(flatten)]
@@ -208,7 +207,7 @@ pub(crate) struct Summarized<K: clap::Args> {
 Example:
   oneread plan summary interpolation --items 10000 --levels 40000,10000,5000,2500,2500 --sweep fingerprint-bits=50..60")]
 pub(crate) struct Interpolation {
-    /// The bits of a string.
+    /// The bits of each string.
     #[arg(long, value_name = "B", value_parser = whole, conflicts_with = "layout")]
     pub(crate) fingerprint_bits: Option<u64>,
 }
@@ -221,7 +220,7 @@ pub(crate) struct Single {
     /// The cells of the filter, rounded down to a multiple of the hashes.
     #[arg(long, value_name = "M", value_parser = whole, conflicts_with = "layout")]
     pub(crate) cells: Option<u64>,
-    /// How many hashes an item has.
+    /// The number of hashes per item.
     #[arg(long, value_name = "K", value_parser = whole, conflicts_with = "layout")]
     pub(crate) hashes: Option<u64>,
     #[command(flatten)]
@@ -244,7 +243,7 @@ pub(crate) struct Multiple {
         conflicts_with = "layout",
     )]
     pub(crate) filters: Vec<BitsAndHashes>,
-    /// A list in the place of the filters of the deepest levels: how many levels, room for how many
+    /// A list that replaces the filters of the deepest levels: how many levels, room for how many
     /// items, and the bits of a string.
     #[arg(
         long,
@@ -258,11 +257,11 @@ pub(crate) struct Multiple {
     pub(crate) churn: Churn,
 }
 
-/// What filters have if keys are removed from them.
+/// The counters of filters from which keys are removed.
 #[derive(clap::Args)]
 pub(crate) struct Churn {
-    /// Adds what becomes of a filter with counters when each item has been replaced this many
-    /// times. The share of wrong levels is right to 3% for 10,000 items, and to 20% for 100.
+    /// Also plans a filter with counters after each item has been replaced this many times. The
+    /// share of wrong levels is accurate to 3% for 10,000 items, and to 20% for 100.
     #[arg(long, value_name = "T", value_parser = positive)]
     pub(crate) turnovers: Option<f64>,
     /// The bits of the counters of each level [default: 4 for each].
@@ -283,12 +282,12 @@ pub(crate) struct BitsAndHashes {
 Example:
   oneread plan deletions --alive 9090 --deleted 909 --levels 40000,10000,5000,2500,2500
 
-Items that are deleted keep their places until the table is cleaned up; then what stands behind them moves up.")]
+Deleted items keep their places until the table is cleaned up; then the items behind them move up.")]
 pub(crate) struct Deletions {
-    /// How many items are left.
+    /// The number of remaining items.
     #[arg(long, value_name = "N", value_parser = whole)]
     pub(crate) alive: Option<u64>,
-    /// How many items are marked as deleted, and still take their places.
+    /// The number of items marked as deleted, which still take their places.
     #[arg(long, value_name = "D", value_parser = whole)]
     pub(crate) deleted: Option<u64>,
     #[command(flatten)]
@@ -297,12 +296,12 @@ pub(crate) struct Deletions {
     pub(crate) files: Files,
 }
 
-/// Which of equally good places is taken.
+/// How ties between places are broken.
 fn ties() -> impl TypedValueParser<Value = Ties> {
     one_of([("random", Ties::Random, "Each with the same probability"), ("left", Ties::Left, "The leftmost")])
 }
 
-/// The leading bits of fingerprints that a bucket's state tells.
+/// The leading fingerprint bits that a bucket's state encodes.
 fn semisort() -> impl TypedValueParser<Value = Semisort> {
     one_of([
         ("none", Semisort::None, "None"),
@@ -322,32 +321,32 @@ Examples:
   oneread plan dleft --subtables 3 --load 6.4 --bucket-bits 128 --semisort paper --group 4
   oneread plan dleft --sweep load=3..5..0.25")]
 pub(crate) struct Dleft {
-    /// How many sub-tables a key has a bucket in [default: 3].
+    /// The number of sub-tables, in each of which a key has one bucket [default: 3].
     #[arg(long, value_name = "D", value_parser = whole, conflicts_with = "layout")]
     pub(crate) subtables: Option<u64>,
-    /// How many items there are for each bucket.
+    /// The average number of items per bucket.
     #[arg(long, value_name = "L", value_parser = positive)]
     pub(crate) load: Option<f64>,
-    /// The size of a bucket: 64 or 128 [default: 64].
+    /// The bits of a bucket: 64 or 128 [default: 64].
     #[arg(long, value_name = "BITS", value_parser = whole, conflicts_with = "layout")]
     pub(crate) bucket_bits: Option<u64>,
-    /// Which bits of the fingerprints are saved by sorting them [default: paper].
+    /// Which fingerprint bits are saved by sorting [default: paper].
     #[arg(long, conflicts_with = "layout", value_parser = semisort())]
     pub(crate) semisort: Option<Semisort>,
-    /// How many buckets share their bits [default: 1].
+    /// The number of buckets that share their bits [default: 1].
     #[arg(long, value_name = "G", value_parser = whole, conflicts_with = "layout")]
     pub(crate) group: Option<u64>,
     /// Which of equally loaded buckets is taken [default: left].
     #[arg(long, conflicts_with = "layout", value_parser = ties())]
     pub(crate) ties: Option<Ties>,
-    /// The buckets of each sub-table: for the layout only, the plan is that of many buckets
-    /// [default: 4096].
+    /// The buckets of each sub-table. This affects only the layout, since the plan assumes many
+    /// buckets [default: 4096].
     #[arg(long, value_name = "N", value_parser = whole, conflicts_with = "layout")]
     pub(crate) buckets: Option<u64>,
     #[command(flatten)]
     pub(crate) files: Files,
-    /// Draws the loads, and the false positives against the bits of an item, beside those of a
-    /// Bloom filter.
+    /// Draws the loads, and the false positives against the bits per item, beside those of a Bloom
+    /// filter.
     #[arg(long, value_name = "FILE.svg", conflicts_with = "sweep")]
     pub(crate) plot: Option<PathBuf>,
 }
@@ -365,15 +364,15 @@ pub(crate) struct Bloom {
     /// The bits of the filter.
     #[arg(long, value_name = "M", value_parser = whole, conflicts_with = "layout")]
     pub(crate) bits: Option<u64>,
-    /// How many hashes an item has [default: the best number].
+    /// The number of hashes per item [default: the best number].
     #[arg(long, value_name = "K", value_parser = whole, conflicts_with = "layout")]
     pub(crate) hashes: Option<u64>,
-    /// How an item's hashes are made [default: independent].
+    /// How hashes are derived from an item [default: independent].
     #[arg(long, value_name = "NAME", conflicts_with = "layout", value_parser = scheme())]
     pub(crate) scheme: Option<SchemeName>,
     #[command(flatten)]
     pub(crate) files: Files,
-    /// Draws the false positives against the bits of an item.
+    /// Draws the false positives against the bits per item.
     #[arg(long, value_name = "FILE.svg", conflicts_with = "sweep")]
     pub(crate) plot: Option<PathBuf>,
 }
@@ -385,11 +384,10 @@ Example:
 pub(crate) struct Restricted {
     #[command(flatten)]
     pub(crate) items: Items,
-    /// How many levels there are: the first has as many cells as there are items, each next one
-    /// half of that.
+    /// The number of levels: the first has one cell per item, each next one half of that.
     #[arg(long, value_name = "V", value_parser = whole)]
     pub(crate) levels: Option<u64>,
-    /// How many cells of the next level a cell's items go on to [default: 2].
+    /// The number of cells in the next level for the items of a cell [default: 2].
     #[arg(long, value_name = "L", value_parser = whole)]
     pub(crate) fanout: Option<u64>,
     /// Which item a cell keeps.

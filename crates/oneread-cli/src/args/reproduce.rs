@@ -18,21 +18,21 @@ numbers contradict each other.
 
 Exit codes: 0 no claim fails, 1 one does, 2 bad use or a failure.")]
 pub(crate) struct Reproduce {
-    /// The papers, all unless told.
+    /// The papers; all by default.
     #[arg(value_name = "PAPER", value_parser = paper())]
     pub(crate) papers: Vec<Paper>,
-    /// Measures for hours, with as many trials as the papers made, for smaller standard errors;
-    /// says first for how long.
+    /// Measures for hours, with as many trials as the papers, for smaller standard errors; first
+    /// estimates the time.
     #[arg(long)]
     pub(crate) full: bool,
     /// Prints the claims without judging them.
     #[arg(long, conflicts_with_all = ["full", "out", "seed"])]
     pub(crate) list: bool,
     /// Keeps results in a folder: report.html and report.md to read, results.json, tables and
-    /// pictures; and does not repeat what is there already of this version, seed and effort.
+    /// pictures. Reuses its results of this version, seed and effort.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Which random numbers to measure with.
+    /// The seed of the measurements.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
     /// Prints one JSON document instead of tables.

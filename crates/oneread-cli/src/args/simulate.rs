@@ -7,10 +7,10 @@ use oneread_study::simulate::{Lifetimes, Simulation};
 
 use super::parse::{one_of, whole, whole_in};
 
-/// The most trials: what each showed is kept until all are done.
+/// The most trials; the results of all are kept in memory.
 const MAX_TRIALS: u64 = 1_000_000;
 
-/// The most steps of a trial: some days.
+/// The most steps of a trial: several days.
 const MAX_STEPS: u64 = 1 << 40;
 
 const MOST_SLOTS: i64 = MultilevelLayout::MAX_SLOTS as i64;
@@ -18,8 +18,8 @@ const MOST_FANOUT: i64 = Restriction::MAX_FANOUT as i64;
 
 #[derive(Subcommand)]
 pub(crate) enum Simulate {
-    /// Fills a multilevel table, deletes and inserts for long, and tells how many items are in its
-    /// levels and stash.
+    /// Fills a multilevel table, deletes and inserts many items, and counts those in its levels and
+    /// stash.
     Table(Table),
 }
 
@@ -37,32 +37,32 @@ A step deletes an item, any with the same probability unless --lifetimes says ot
 digests are ideal, and the placement is the one that tables of the library use. The same seed gives the same numbers on
 any machine.")]
 pub(crate) struct Table {
-    /// How many items the table has.
+    /// The number of items in the table.
     #[arg(long, value_name = "N", value_parser = whole_in(1..=Simulation::MAX_ITEMS))]
     pub(crate) items: u64,
-    /// The buckets of the first level, as many as items unless told.
+    /// The buckets of the first level; by default as many as items.
     #[arg(long, value_name = "M", value_parser = whole_in(1..=u64::MAX))]
     pub(crate) first_level: Option<u64>,
-    /// How large each level is, relative to the one before [default: 0.5].
+    /// The size of each level relative to the one before [default: 0.5].
     #[arg(long, value_name = "R")]
     pub(crate) ratio: Option<f64>,
-    /// How many levels there are; or the buckets of each, separated by commas, in place of
-    /// --first-level and --ratio.
+    /// The number of levels; or the buckets of each, separated by commas, instead of --first-level
+    /// and --ratio.
     #[arg(long, value_name = "V", value_parser = levels)]
     pub(crate) levels: Levels,
-    /// How many items a bucket has room for.
+    /// The number of items per bucket.
     #[arg(long, value_name = "B", default_value_t = 1, value_parser = value_parser!(u32).range(1..=MOST_SLOTS))]
     pub(crate) slots: u32,
-    /// Insertions may move an item one level down.
+    /// Lets an insertion move one item one level down.
     #[arg(long, conflicts_with = "restricted")]
     pub(crate) second_chance: bool,
-    /// Deletions take items back by hints, of which a bucket keeps this one.
+    /// Lets deletions move items back by hints. A bucket keeps the hint that this rule selects.
     #[arg(long, value_name = "RULE", conflicts_with = "restricted", value_parser = hint())]
     pub(crate) hints: Option<HintRule>,
     /// How many items a deletion moves, with hints.
     #[arg(long, value_name = "HOW", default_value = "one", requires_if("recursive", "hints"), value_parser = chain())]
     pub(crate) moves: HintChain,
-    /// Restricted hashing: the items of a bucket go on to so many buckets of the next level.
+    /// Restricted hashing: the number of buckets in the next level for the items of a bucket.
     #[arg(long, value_name = "L", value_parser = value_parser!(u32).range(1..=MOST_FANOUT))]
     pub(crate) restricted: Option<u32>,
     /// Which buckets these are, with restricted hashing.
@@ -74,13 +74,13 @@ pub(crate) struct Table {
     /// Which of equally good choices the greedy rule takes.
     #[arg(long, value_name = "RULE", default_value = "random", value_parser = ties(), requires_ifs = needs_restricted(["left"]))]
     pub(crate) ties: Ties,
-    /// How many items are deleted and inserted.
+    /// The number of steps; each deletes one item and inserts another.
     #[arg(long, value_name = "S", default_value_t = 0, value_parser = whole_in(0..=MAX_STEPS))]
     pub(crate) steps: u64,
-    /// How many tables are tried.
+    /// The number of tables to simulate.
     #[arg(long, value_name = "T", default_value_t = 10, value_parser = whole_in(1..=MAX_TRIALS))]
     pub(crate) trials: u64,
-    /// Which random numbers to use.
+    /// The seed of the random numbers.
     #[arg(long, value_name = "X", default_value_t = 0)]
     pub(crate) seed: u64,
     /// Which item is deleted.
@@ -94,12 +94,12 @@ pub(crate) struct Table {
     pub(crate) json: bool,
 }
 
-/// The values of a flag that make sense only with restricted hashing.
+/// The values of a flag that require restricted hashing.
 fn needs_restricted<const N: usize>(values: [&'static str; N]) -> [(ArgPredicate, &'static str); N] {
     values.map(|value| (ArgPredicate::Equals(value.into()), "restricted"))
 }
 
-/// How many levels, or how large each is.
+/// The number of levels, or the size of each.
 #[derive(Clone)]
 pub(crate) enum Levels {
     Count(u32),
@@ -165,7 +165,7 @@ fn ties() -> impl TypedValueParser<Value = Ties> {
     one_of([("random", Ties::Random, "Any"), ("left", Ties::Left, "The leftmost")])
 }
 
-/// With any shape: that is a flag of its own.
+/// Ignores the shape, which is a flag of its own.
 fn lifetimes() -> impl TypedValueParser<Value = Lifetimes> {
     one_of([
         ("memoryless", Lifetimes::Memoryless, "Any item, whatever its age"),

@@ -19,13 +19,13 @@ Examples:
   oneread plan solve store --items 1e8 --value-bytes 100 --reads-per-miss 0.01 --plot ram.svg
   oneread plan solve map --entries 1e6 --entry-bytes 24
 
-What no layout can do is an error that says which target to relax, and by how much.")]
+Impossible targets are an error that says which target to relax, and by how much.")]
 pub(crate) enum Solve {
     /// The multilevel hash table with the fewest buckets.
     Table(Box<Plan<SolveTable>>),
     /// The smallest summary of a multilevel hash table.
     Summary(Box<Plan<Summarized<SolveSummary>>>),
-    /// The smallest filter that can do what it must.
+    /// The smallest filter with the required properties.
     Filter(Box<Plan<SolveFilter>>),
     /// The pages, levels and guides of a store.
     Store(Box<Plan<SolveStore>>),
@@ -48,19 +48,19 @@ pub(crate) struct SolveTable {
     /// The most levels.
     #[arg(long, value_name = "V", default_value_t = 5, value_parser = whole)]
     pub(crate) level_count: u64,
-    /// The slots of a bucket.
+    /// The slots per bucket.
     #[arg(long, value_name = "S", default_value_t = 1, value_parser = whole)]
     pub(crate) slots: u64,
-    /// The most often that any item finds no room.
+    /// The highest probability that any item finds no room.
     #[arg(long, value_name = "P", value_parser = fraction, conflicts_with = "churn")]
     pub(crate) crisis: Option<f64>,
-    /// The most items expected without room, and so in the stash.
+    /// The most items expected without room, that is, in the stash.
     #[arg(long, value_name = "N", value_parser = positive, conflicts_with = "crisis")]
     pub(crate) stash: Option<f64>,
-    /// Items are deleted and others inserted, again and again.
+    /// Plans for churn: items are deleted and others inserted, again and again.
     #[arg(long)]
     pub(crate) churn: bool,
-    /// The most buckets for each item.
+    /// The most buckets per item.
     #[arg(long, value_name = "C", value_parser = positive, conflicts_with = "bytes")]
     pub(crate) buckets_per_item: Option<f64>,
     /// The most bytes of all buckets, each of --bucket-bytes.
@@ -71,13 +71,13 @@ pub(crate) struct SolveTable {
     pub(crate) bucket_bytes: Option<u64>,
     #[command(flatten)]
     pub(crate) layout: LayoutOut,
-    /// Draws the buckets that it takes against the odds.
+    /// Draws the required buckets against the odds.
     #[arg(long, value_name = "FILE.svg", conflicts_with = "sweep")]
     pub(crate) plot: Option<PathBuf>,
 }
 
-/// A kind of summary; none for the smallest of all. (By another name than `Option`, which clap
-/// takes for a flag that may be left out.)
+/// A kind of summary, or `None` for the smallest of all. (A type alias, since clap treats a field
+/// of type `Option` as an optional flag.)
 pub(crate) type KindOrAny = Option<SummaryKind>;
 
 fn summary_kind() -> impl TypedValueParser<Value = Option<SummaryKind>> {
@@ -101,23 +101,23 @@ Examples:
   oneread plan solve summary --items 10000 --levels 40000,10000,5000,2500,2500 \\
           --false-positive 0.00617 --extra-reads 0.001
 
---failure holds the probability that any key ever takes a second read, or finds no room, to a bound; --extra-reads the
-expected reads of a hit beyond the first, which takes far less. Failures are counted by the larger of the fields failure and
+--failure bounds the probability that any key ever takes a second read, or finds no room; --extra-reads bounds the expected
+reads per hit beyond the first, which takes far less memory. Failures are counted by the larger of the fields failure and
 failure_exact.")]
 pub(crate) struct SolveSummary {
     /// The kind of summary.
     #[arg(long, default_value = "any", value_parser = summary_kind())]
     pub(crate) kind: KindOrAny,
-    /// The most often that a level is named for an absent key.
+    /// The highest probability that a level is named for an absent key.
     #[arg(long, value_name = "P", value_parser = fraction)]
     pub(crate) false_positive: Option<f64>,
-    /// The most often that any key fails, or finds no room.
+    /// The highest probability that any key fails, or finds no room.
     #[arg(long, value_name = "P", value_parser = fraction, conflicts_with = "extra_reads")]
     pub(crate) failure: Option<f64>,
-    /// The most reads of a hit beyond the first, on average.
+    /// The most reads per hit beyond the first, on average.
     #[arg(long, value_name = "R", value_parser = fraction)]
     pub(crate) extra_reads: Option<f64>,
-    /// The most bytes, with those of a bit for each bucket.
+    /// The most bytes, including one bit per bucket.
     #[arg(long, value_name = "B", value_parser = bytes)]
     pub(crate) bytes: Option<u64>,
 }
@@ -131,16 +131,16 @@ Examples:
 pub(crate) struct SolveFilter {
     #[command(flatten)]
     pub(crate) items: Items,
-    /// The most often that a key which was not inserted is found.
+    /// The highest false-positive rate.
     #[arg(long, value_name = "P", value_parser = fraction)]
     pub(crate) rate: Option<f64>,
     /// Keys can be removed.
     #[arg(long)]
     pub(crate) delete: bool,
-    /// The number of keys need not be known: it grows.
+    /// The number of keys is not known in advance.
     #[arg(long)]
     pub(crate) growth: bool,
-    /// Many threads can insert and look up at once.
+    /// Many threads can insert and look up concurrently.
     #[arg(long)]
     pub(crate) threads: bool,
     /// A lookup reads one cache line.
@@ -159,7 +159,7 @@ pub(crate) struct SolveFilter {
 Examples:
   oneread plan solve store --items 1e8 --value-bytes 100 --reads-per-miss 0.01
   oneread plan solve store --items 1e8 --value-bytes 100 --reads-per-miss 0.01 --ram-bytes 64e6
-      an error, which says what can be had with so much memory
+      an error, which says what this memory allows
   oneread plan solve store --items 1e8 --ram-bytes 64M
       the fewest reads that 64 MiB of memory allow
   oneread plan solve store --items 1e8 --value-bytes 100 --reads-per-miss 0.01 --plot ram.svg")]
@@ -172,14 +172,14 @@ pub(crate) struct SolveStore {
     /// The bytes of a value [default: 100].
     #[arg(long, value_name = "B", value_parser = bytes)]
     pub(crate) value_bytes: Option<u64>,
-    /// The most pages that a lookup of an absent key reads, on average [default: as few as
+    /// The most pages that a lookup of an absent key reads on average [default: as few as
     /// --ram-bytes allows, or 0.01].
     #[arg(long, value_name = "R", value_parser = positive)]
     pub(crate) reads_per_miss: Option<f64>,
     /// The most memory.
     #[arg(long, value_name = "B", value_parser = bytes)]
     pub(crate) ram_bytes: Option<u64>,
-    /// Draws the reads of a miss against the memory that they take.
+    /// Draws the reads per miss against the memory that they take.
     #[arg(long, value_name = "FILE.svg", conflicts_with = "sweep")]
     pub(crate) plot: Option<PathBuf>,
 }
@@ -189,10 +189,10 @@ pub(crate) struct SolveStore {
 Example:
   oneread plan solve map --entries 1e6 --entry-bytes 24 --level-count 6 --stash 2")]
 pub(crate) struct SolveMap {
-    /// How many entries are in the map at a time.
+    /// The number of entries in the map at a time.
     #[arg(long, value_name = "N", value_parser = whole)]
     pub(crate) entries: Option<u64>,
-    /// The bytes of an entry, as it lies in memory.
+    /// The bytes of an entry in memory.
     #[arg(long, value_name = "B", value_parser = bytes)]
     pub(crate) entry_bytes: Option<u64>,
     /// The most memory.

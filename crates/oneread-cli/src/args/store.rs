@@ -8,77 +8,77 @@ use clap::{Subcommand, ValueEnum};
 use super::parse::{bytes, whole_in};
 use super::random_seed;
 
-/// The pages that a miss reads in a store that was not told a rate.
+/// The default number of pages read per miss.
 const DEFAULT_RATE: f64 = 0.01;
 
-/// The least and the most that a store can be built for: see the library's `Options::miss_rate`.
+/// The range that a store can be built for: see the library's `Options::miss_rate`.
 const RATES: std::ops::RangeInclusive<f64> = 1e-8..=3.0;
 
-/// What importing may use unless told.
+/// The default memory of an import.
 const DEFAULT_MEMORY: &str = "256M";
 
-/// Below, every row would go to a file of its own accord.
+/// With less, every row would be spilled by itself.
 const MIN_MEMORY: u64 = 1 << 20;
 
 const DEFAULT_LOOKUPS: u64 = 1_000_000;
 const MAX_LOOKUPS: u64 = 1_000_000_000_000;
 
-/// More threads than that only wait for each other.
+/// More threads would only wait for each other.
 const MAX_THREADS: u64 = 1024;
 
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:
-  oneread store import people.store people.csv --key id      a store of a table, rows by their column `id`
-  oneread store get people.store 4711                        the row of one of them, with one read
+  oneread store import people.store people.csv --key id      imports a table, with column `id` as the key
+  oneread store get people.store 4711                        one row, with one read
   oneread store stats people.store                           how large it is, and what a lookup reads
   oneread store put people.store 4711 \"Ada, London\"          another value for it
-  oneread store backup people.store monday.store             a copy, also while others change it
-  oneread store export people.store > copy.csv               all of it again
+  oneread store backup people.store monday.store             a copy, even while others change it
+  oneread store export people.store > copy.csv               all rows
 
-A store is one file. A lookup of a key it has reads one page of 4 KiB, a lookup of one it has not reads (almost) none. Keys
-are bytes, up to 1024 of them; values are bytes, those above 1024 cost a second read. A store that was imported is sealed
-until the first `put` or `delete`; then it is live, and has a log and a manifest beside it, which belong to it, until `seal`.")]
+A store is one file. A hit reads one page of 4 KiB, a miss 0.01 pages. Keys have up to 1024 bytes; values above 1024 bytes
+cost a second read. An imported store is sealed until the first `put` or `delete`. Then it is live, and has a log and a
+manifest beside it, which belong to it, until `seal`.")]
 pub(crate) enum Store {
-    /// Makes a store without keys.
+    /// Creates an empty store.
     Create(Create),
-    /// Makes a store of the rows of CSV, TSV or JSON Lines.
+    /// Imports the rows of CSV, TSV or JSON Lines into a store.
     Import(Import),
-    /// Writes all pairs of a store, as `import` reads them.
+    /// Writes all pairs of a store in a format that `import` reads.
     Export(Export),
     /// Prints the values of keys.
     Get(Get),
-    /// Gives a key a value, in a store that then changes.
+    /// Sets the value of a key in a live store.
     Put(Put),
     /// Deletes keys.
     Delete(Delete),
-    /// Gives many keys values: pairs from stdin.
+    /// Sets the values of many keys: pairs from stdin.
     Add(Add),
     /// Deletes many keys: lines from stdin.
     Remove(Remove),
     /// Prints the number of keys.
     Len(Len),
-    /// Copies a store as it is at one moment, also while another process writes to it.
+    /// Copies a store as of one moment, also while another process writes to it.
     Backup(Backup),
-    /// Makes the files of a store that changes small again.
+    /// Shrinks the files of a live store.
     Compact(Compact),
-    /// Makes a sealed store, in one file, of one that changes.
+    /// Turns a live store into a sealed one, in one file.
     Seal(Seal),
-    /// Tells how large a store is, how full, and what a lookup reads.
+    /// Shows how large and how full a store is, and what a lookup reads.
     Stats(Stats),
-    /// Reads a whole store, and tells what is not as it was written.
+    /// Reads a whole store, and lists all damage.
     Verify(Verify),
-    /// Looks keys up, and tells how long that takes and what it reads.
+    /// Looks up keys, and shows times and reads.
     Bench(Bench),
 }
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-`oneread store import` makes the store by itself, and fills one that has no keys: nothing needs to be created first.")]
+`oneread store import` makes the store by itself, and fills an empty one: nothing needs to be created first.")]
 pub(crate) struct Create {
-    /// The file to make; there must be none yet.
+    /// The file to create; it must not exist.
     pub(crate) path: PathBuf,
-    /// The seed of the hash functions [default: random]. Whoever knows it can choose keys that
+    /// The seed of the hash functions [default: random]. Those who know it can choose keys that
     /// collide.
     #[arg(long, value_name = "S", default_value_t = random_seed(), hide_default_value = true)]
     pub(crate) seed: u64,
@@ -87,22 +87,22 @@ pub(crate) struct Create {
     pub(crate) json: bool,
 }
 
-/// How rows are written.
+/// The format of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// Fields separated by commas, in double quotes where needed.
     Csv,
     /// Fields separated by tabs, in double quotes where needed.
     Tsv,
-    /// A JSON object a line.
+    /// One JSON object per line.
     Jsonl,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Duplicates {
-    /// The row that comes last is kept.
+    /// The last row is kept.
     Last,
-    /// Nothing is made.
+    /// The import fails.
     Error,
 }
 
@@ -118,59 +118,59 @@ The value is the bytes of the column that --value names. Without it, the value i
   CSV, TSV    the one other column as it is; or else the other fields in their order, as a row of the same format,
               quoted where needed and without a line end
   JSON Lines  the field `value` if there is no other; or else the object without its key, its fields as they were written
-A field of JSON that is a string gives its text, any other its JSON. A field NAME_base64 is taken for NAME, decoded.
+A JSON string gives its text, any other field its JSON. A field NAME_base64 stands for NAME and is decoded.
 
 CSV and TSV are bytes in any encoding that has ASCII's commas, tabs, quotes and line ends, such as UTF-8; JSON Lines are
 UTF-8. Empty lines are skipped. Files that begin as gzip or zstd do are decompressed, whatever their name.
 
-If PATH is a live store (see `oneread store put`), rows are added to it, those of one file after the other; the flags for a new
-store mean nothing then, and what was added before a failure stays.
+If PATH is a live store (see `oneread store put`), rows are added to it, file by file. Then the flags for a new store have no
+effect, and rows before a failure stay.
 
-PATH appears when all is done, or not at all. What does not fit into --memory waits in unnamed files in the same folder.")]
+PATH appears whole or not at all. What does not fit into --memory spills to unnamed files in the same folder.")]
 pub(crate) struct Import {
-    /// The store to make. One that has keys is replaced only by --replace; to one that changes, the
-    /// rows are added.
+    /// The store to create. A store with keys is replaced only with --replace; rows are added to a
+    /// live store.
     pub(crate) path: PathBuf,
     /// The files to read, in this order; - is stdin.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// How the rows are written; else the names of the files tell: .csv, .tsv, .tab, .jsonl or
-    /// .ndjson, and .gz or .zst after it.
+    /// The format of the rows; by default the file names tell: .csv, .tsv, .tab, .jsonl or .ndjson,
+    /// with .gz or .zst after it.
     #[arg(long, value_enum)]
     pub(crate) format: Option<Format>,
     /// The column of the keys: its name, or with --no-header its number from 1.
     ///
-    /// The first column unless told, in JSON Lines the field `key`.
+    /// By default the first column; in JSON Lines the field `key`.
     #[arg(long, value_name = "NAME")]
     pub(crate) key: Option<String>,
-    /// The column of the values: its name, or with --no-header its number from 1. The rest of the
-    /// row unless told.
+    /// The column of the values: its name, or with --no-header its number from 1. By default the
+    /// rest of the row.
     #[arg(long, value_name = "NAME")]
     pub(crate) value: Option<String>,
     /// The first row is data, and columns have numbers instead of names (CSV, TSV).
     #[arg(long)]
     pub(crate) no_header: bool,
-    /// Quotes are bytes like others, as some programs write TSV (CSV, TSV).
+    /// Treats quotes as ordinary bytes, as in the TSV of some programs (CSV, TSV).
     #[arg(long)]
     pub(crate) no_quotes: bool,
-    /// Counts rows that cannot be read, and goes on without them.
+    /// Skips and counts rows that cannot be read.
     #[arg(long)]
     pub(crate) skip_bad: bool,
     /// What to do with a key that comes twice.
     #[arg(long, value_enum, default_value = "last")]
     pub(crate) duplicates: Duplicates,
-    /// The pages that a lookup of an absent key reads: 0.01 is one in a hundred lookups. Each
-    /// halving costs a bit of memory a key.
+    /// The average number of pages that a lookup of an absent key reads: 0.01 is one in a hundred
+    /// lookups. Each halving costs one bit of memory per key.
     #[arg(long, value_name = "P", default_value_t = DEFAULT_RATE, value_parser = rate)]
     pub(crate) rate: f64,
-    /// About how much memory to use, beside a byte a key: 256M, 2G. A row can be as long.
+    /// About how much memory to use, besides a byte per key: 256M, 2G. A row can be as long.
     #[arg(long, value_name = "BYTES", default_value = DEFAULT_MEMORY, value_parser = memory)]
     pub(crate) memory: u64,
     /// The seed of the hash functions [default: random]. The same rows and seed give the same file.
     #[arg(long, value_name = "S", default_value_t = random_seed(), hide_default_value = true)]
     pub(crate) seed: u64,
-    /// Replaces the store if there is one, sealed or live, at once and when all is done. Nothing
-    /// replaces a store that another process writes to.
+    /// Replaces an existing store, sealed or live, in one step at the end. A store that another
+    /// process writes to is never replaced.
     #[arg(long)]
     pub(crate) replace: bool,
     /// Prints one JSON document.
@@ -180,20 +180,20 @@ pub(crate) struct Import {
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Pairs come in no order that means anything; the same store always gives the same.
-  csv, tsv  a header `key` and `value`, then a row a pair. Bytes are written as they are, whether they are text or not.
-  jsonl     an object with the strings `key` and `value` a line. What is not UTF-8 is in base64, as `key_base64` or
-            `value_base64`.
+Pairs come in arbitrary order, but always the same for the same store.
+  csv, tsv  a header `key` and `value`, then a row per pair. Bytes are written unchanged, text or not.
+  jsonl     an object per line, with the strings `key` and `value`. Other bytes than UTF-8 are in base64, as `key_base64`
+            or `value_base64`.
 `oneread store import` reads all three back without further flags but --format.
 
-Exit codes: 0 done, 1 something was left out by --skip-damaged, 2 bad use or a failure.")]
+Exit codes: 0 done, 1 --skip-damaged left something out, 2 bad use or a failure.")]
 pub(crate) struct Export {
     /// The store.
     pub(crate) path: PathBuf,
-    /// How to write them.
+    /// The output format.
     #[arg(long, value_enum, default_value = "csv")]
     pub(crate) format: Format,
-    /// Goes on after damaged pages, and says at the end how many errors there were.
+    /// Continues after damaged pages, and reports the number of errors at the end.
     #[arg(long)]
     pub(crate) skip_damaged: bool,
 }
@@ -206,11 +206,11 @@ Examples:
   oneread store get people.store --stdin --with-keys < ids   a row for each key that is there
   oneread store get people.store 4711 --json --columns name,city
 
-Values come in the order of the keys. For a key that is absent nothing is printed, and it is named on stderr.
+Values come in the order of the keys. Absent keys print nothing, and are named on stderr.
 
-With --json, each row is an object on a line, with the fields `key` and `value`. A value that is a JSON object, as `import`
-makes it of JSON Lines, stays one. With --columns, the value is taken for a row of CSV, as `import` makes it of a table, and
-each of its fields has its name. What is not UTF-8 is in base64, in a field NAME_base64.
+With --json, each row is an object on a line, with the fields `key` and `value`. A value that is a JSON object, as from JSON
+Lines, stays one. With --columns, the value is parsed as a row of CSV, as from a table, and each of its fields gets a name.
+Other bytes than UTF-8 are in base64, in a field NAME_base64.
 
 Exit codes: 0 all keys are there, 1 one is not, 2 bad use or a failure.")]
 pub(crate) struct Get {
@@ -219,10 +219,10 @@ pub(crate) struct Get {
     /// The keys.
     #[arg(value_name = "KEY", required_unless_present = "stdin")]
     pub(crate) keys: Vec<OsString>,
-    /// Takes keys from stdin: a line of bytes each, up to its newline.
+    /// Reads keys from stdin: the bytes of each line, without its newline.
     #[arg(long, conflicts_with = "keys")]
     pub(crate) stdin: bool,
-    /// Keys are given, and values printed, as hexadecimal digits.
+    /// Reads keys and prints values as hexadecimal digits.
     #[arg(long)]
     pub(crate) hex: bool,
     /// Prints the key, a tab and the value: rows of TSV, as `export` writes them.
@@ -234,7 +234,7 @@ pub(crate) struct Get {
     /// Prints a JSON object per key.
     #[arg(long, conflicts_with_all = ["with_keys", "raw"])]
     pub(crate) json: bool,
-    /// The names of the fields that a value has, in their order.
+    /// The names of a value's fields, in order.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "json")]
     pub(crate) columns: Vec<String>,
 }
@@ -243,18 +243,18 @@ pub(crate) struct Get {
 #[command(after_help = "\
 Examples:
   oneread store put people.store 4711 \"Ada, London\"
-  oneread store put photos.store 4711 < photo.jpg            the value is what comes from stdin
+  oneread store put photos.store 4711 < photo.jpg            the value comes from stdin
 
-The store is made if there is none. A sealed one becomes live: its pages stay where they are. When the command ends, the
-value is safe on the disk. One process at a time can write; others can read meanwhile.")]
+A missing store is created. A sealed one becomes live: its pages stay where they are. When the command ends, the value is
+safe on the disk. One process at a time can write; others can read meanwhile.")]
 pub(crate) struct Put {
     /// The store.
     pub(crate) path: PathBuf,
     /// The key.
     pub(crate) key: OsString,
-    /// The value; stdin unless given.
+    /// The value; read from stdin by default.
     pub(crate) value: Option<OsString>,
-    /// Key and value are given as hexadecimal digits; not so a value from stdin.
+    /// Key and value are hexadecimal digits; a value from stdin is not.
     #[arg(long)]
     pub(crate) hex: bool,
     /// The seed of the hash functions, if the store is created [default: random].
@@ -264,7 +264,7 @@ pub(crate) struct Put {
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-All keys are deleted together: after a crash all are gone, or none. A sealed store becomes live.
+All keys are deleted atomically: after a crash all are gone, or none. A sealed store becomes live.
 
 Exit codes: 0 all keys were there, 1 one was not, 2 bad use or a failure.")]
 pub(crate) struct Delete {
@@ -273,7 +273,7 @@ pub(crate) struct Delete {
     /// The keys.
     #[arg(required = true, value_name = "KEY")]
     pub(crate) keys: Vec<OsString>,
-    /// Keys are given as hexadecimal digits.
+    /// Keys are hexadecimal digits.
     #[arg(long)]
     pub(crate) hex: bool,
 }
@@ -288,17 +288,17 @@ Examples:
 CSV and TSV have no header: the first field is the key, the rest of the row the value. The value of JSON Lines is the field
 `value` if there is no other beside `key`, or else the object without its key.
 
-The store is made if there is none; a sealed one becomes live. Pairs are added in batches, in their order. When the command
-ends with code 0, all of them are safe on the disk; after a failure, those are that came before.
+A missing store is created; a sealed one becomes live. Pairs are added in batches, in order. When the command ends with
+code 0, all of them are safe on the disk; after a failure, those before it are.
 
 Exit codes: 0 done, 2 bad use or a failure.")]
 pub(crate) struct Add {
     /// The store.
     pub(crate) path: PathBuf,
-    /// How the pairs are written.
+    /// The format of the pairs.
     #[arg(long, value_enum, default_value = "tsv")]
     pub(crate) format: Format,
-    /// Counts rows that cannot be read, and goes on without them.
+    /// Skips and counts rows that cannot be read.
     #[arg(long)]
     pub(crate) skip_bad: bool,
     /// The seed of the hash functions, if the store is created [default: random].
@@ -310,7 +310,7 @@ pub(crate) struct Add {
 }
 
 impl Add {
-    /// The same as an import, which reads rows likewise.
+    /// The equivalent import, which reads rows the same way.
     pub(crate) fn as_import(&self) -> Import {
         Import {
             path: self.path.clone(),
@@ -337,23 +337,22 @@ Examples:
   oneread store remove people.store < ids
   oneread store export old.store --format tsv | cut -f1 | oneread store remove people.store
 
-Keys that are not there are no failure, and reading nothing tells which these are; `oneread store delete` does. Keys are
-deleted in batches, in their order. When the command ends with code 0, all of that is safe on the disk. A sealed store
-becomes live.
+Absent keys are not an error, and are not reported; `oneread store delete` reports them. Keys are deleted in batches, in
+order. When the command ends with code 0, all deletions are safe on the disk. A sealed store becomes live.
 
 Exit codes: 0 done, 2 bad use or a failure.")]
 pub(crate) struct Remove {
     /// The store.
     pub(crate) path: PathBuf,
-    /// Keys are given as hexadecimal digits.
+    /// Keys are hexadecimal digits.
     #[arg(long)]
     pub(crate) hex: bool,
 }
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-The number is exact, and the one of `stats` and `verify`. Of a store that another process writes to, it is that of its last
-checkpoint, and of the changes in its log at that moment.")]
+The number is exact, as in `stats` and `verify`. If another process writes to the store, it counts the last checkpoint and
+the changes in the log at that moment.")]
 pub(crate) struct Len {
     /// The store.
     pub(crate) path: PathBuf,
@@ -368,13 +367,13 @@ Examples:
   oneread store backup people.store people-monday.store
   oneread store backup people.store /mnt/copies/people.store --json
 
-The copy is a sealed store of all pairs at one moment, also while other processes change the store: these go on, and use no
-page again that the copy still needs, so that the file of the store grows meanwhile. The copy appears when it is whole, or
-not at all. It can be used as any other store, and becomes live by the first `put`.")]
+The copy is a sealed store of all pairs at one moment, even while other processes change the store. Those continue, but do
+not reuse pages that the copy still needs, so the store's file grows meanwhile. The copy appears whole or not at all. It is a
+store like any other, and becomes live with the first `put`.")]
 pub(crate) struct Backup {
     /// The store.
     pub(crate) path: PathBuf,
-    /// The file to make; there must be none yet.
+    /// The file to create; it must not exist.
     pub(crate) copy: PathBuf,
     /// Prints one JSON document.
     #[arg(long)]
@@ -383,10 +382,10 @@ pub(crate) struct Backup {
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Updates and deletions leave room on pages, pages that are free, and logs. This writes all pairs anew, as `import` does, and
-takes the place of the store when all is done; for pairs of about a hundred bytes, the files then take 1.1 times their keys
-and values. Meanwhile the disk has room for both, and nobody else can write. The store stays live. A sealed one is as small
-as that already, and nothing is done.")]
+Updates and deletions leave room on pages, free pages, and logs. This command rebuilds the store as `import` does, and
+replaces it at the end. For pairs of about a hundred bytes, the files then take 1.1 times their keys and values. The disk
+needs room for both meanwhile, and nobody else can write. The store stays live. A sealed store is small already, and stays
+as it is.")]
 pub(crate) struct Compact {
     /// The store.
     pub(crate) path: PathBuf,
@@ -397,9 +396,9 @@ pub(crate) struct Compact {
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-All pairs are written anew, as `import` does. The log and the manifest are gone then, and the file can be copied, sent or
-mapped by itself. Meanwhile the disk has room for both, and nobody else can write; after a crash there is one of the two. To a
-store that is sealed already, nothing is done.")]
+The store is rebuilt as `import` does. The log and the manifest are gone then, and the file can be copied, sent or mapped by
+itself. The disk needs room for both meanwhile, and nobody else can write. After a crash there is one of the two. A sealed
+store stays as it is.")]
 pub(crate) struct Seal {
     /// The store.
     pub(crate) path: PathBuf,
@@ -410,23 +409,22 @@ pub(crate) struct Seal {
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Reads that are measured are pages read by lookups of stored keys, drawn at random, and of absent ones. To draw keys, the
-whole store is read once.")]
+--measure counts the pages read by lookups of stored keys, drawn at random, and of absent ones. To draw keys, the whole
+store is read once.")]
 pub(crate) struct Stats {
     /// The store.
     pub(crate) path: PathBuf,
-    /// Looks up so many stored and absent keys, to tell the reads that are beside those that were
-    /// planned.
+    /// Looks up N stored and N absent keys, to compare actual with planned reads.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "100000", value_parser = whole_in(1..=MAX_LOOKUPS))]
     pub(crate) measure: Option<u64>,
-    /// Prints one JSON document; what was not measured is null.
+    /// Prints one JSON document; fields that were not measured are null.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Every checksum is compared, and every key is looked for where its hash and its guide say.
+Compares every checksum, and checks that every key is where its hash and its guide say.
 
 Exit codes: 0 the store is whole, 1 it is damaged, 2 bad use or a failure.")]
 pub(crate) struct Verify {
@@ -440,31 +438,31 @@ pub(crate) struct Verify {
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  oneread store bench people.store                          a million lookups of keys, and a million of others
-  oneread store bench people.store --cold --threads 32      also with nothing cached, many at a time
+  oneread store bench people.store                          a million lookups of stored keys, and of absent ones
+  oneread store bench people.store --cold --threads 32      also with nothing cached, 32 at a time
 
-First the whole store is read, to draw up to 100,000 of its keys at random; then they are looked up in random order, and so
-are random keys that it has not. A lookup's time includes the copy of its value, and some 30 ns for the clock; of a store that
-changes, also the question whether another process has changed it meanwhile.
+First the whole store is read, to draw up to 100,000 of its keys at random. Then they are looked up in random order, and
+absent keys too. A lookup's time includes the copy of its value, about 30 ns for the clock, and for a live store the check
+whether another process has changed it.
 
-Cold means that the system was asked to forget the file before (Linux). Whether it did, the bytes tell that came from the
-disk. A page is cold only once: so fewer keys are looked up then, a tenth of the pages at most.")]
+Cold means that the system was asked to drop its cache of the file (Linux). The bytes read from the disk show whether it did.
+A page is cold only once, so a cold run looks up fewer keys, at most a tenth of the pages.")]
 pub(crate) struct Bench {
     /// The store.
     pub(crate) path: PathBuf,
-    /// How many keys to look up, of those that are there and of others.
+    /// The number of stored keys to look up, and of absent ones.
     #[arg(long, value_name = "N", default_value_t = DEFAULT_LOOKUPS, value_parser = whole_in(1..=MAX_LOOKUPS))]
     pub(crate) lookups: u64,
-    /// How many threads look keys up.
+    /// The number of threads.
     #[arg(long, value_name = "T", default_value_t = 1, value_parser = whole_in(1..=MAX_THREADS))]
     pub(crate) threads: u64,
-    /// Measures also with nothing cached.
+    /// Also measures with nothing cached.
     #[arg(long)]
     pub(crate) cold: bool,
     /// Maps the file into memory, instead of reading at positions of it.
     #[arg(long)]
     pub(crate) map: bool,
-    /// Which keys are drawn, and which absent ones are looked up.
+    /// The seed for drawing stored and absent keys.
     #[arg(long, value_name = "X", default_value_t = 1)]
     pub(crate) seed: u64,
     /// Prints one JSON document.
@@ -483,7 +481,7 @@ fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A number of bytes, or of KiB, MiB, GiB or TiB if K, M, G or T comes after it.
+/// A number of bytes, or of KiB, MiB, GiB or TiB with the suffix K, M, G or T.
 fn memory(text: &str) -> Result<u64, String> {
     bytes(text)
         .ok()

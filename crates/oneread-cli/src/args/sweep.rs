@@ -1,16 +1,16 @@
 //! The values of `--sweep`.
 
-/// The values that a flag takes one after the other.
+/// The successive values of a flag.
 #[derive(Clone)]
 pub(crate) struct Sweep {
-    /// As in the output, with underscores.
+    /// The name in the output, with underscores.
     pub(crate) field: String,
     pub(crate) first: f64,
     pub(crate) last: f64,
     pub(crate) step: Option<Step>,
 }
 
-/// From one value to the next.
+/// The step from one value to the next.
 #[derive(Clone, Copy)]
 pub(crate) enum Step {
     Plus(f64),
@@ -18,7 +18,7 @@ pub(crate) enum Step {
 }
 
 impl Sweep {
-    /// FIELD=A..B, FIELD=A..B..STEP or FIELD=A..B..xFACTOR; both ends are included.
+    /// Parses FIELD=A..B, FIELD=A..B..STEP or FIELD=A..B..xFACTOR; both ends are included.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let syntax = || "expected FIELD=A..B, FIELD=A..B..STEP or FIELD=A..B..xFACTOR".to_owned();
         let (field, range) = text.split_once('=').ok_or_else(syntax)?;

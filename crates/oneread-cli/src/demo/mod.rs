@@ -1,4 +1,4 @@
-//! `oneread demo`: a store planned, built and asked, end to end.
+//! `oneread demo`: plans, builds and queries a store.
 
 mod records;
 
@@ -22,15 +22,14 @@ use crate::store::measure::{self, Measured, measure};
 use crate::store::target::Target;
 use records::Records;
 
-/// The pages that a miss may read.
+/// The target for pages read per miss.
 const RATE: f64 = 0.01;
 
-/// The most keys looked up that are there, and as many that are not; of a small store, each some
-/// times.
+/// The most lookups of stored keys, and of absent ones; in a small store keys repeat.
 const MAX_LOOKUPS: u64 = 500_000;
 const LOOKUPS_A_KEY: u64 = 10;
 
-/// The store's name in its folder.
+/// The store's file name.
 const NAME: &str = "oneread-demo.store";
 
 pub(crate) fn run(args: &args::Demo) -> Result<()> {
@@ -63,7 +62,7 @@ pub(crate) fn run(args: &args::Demo) -> Result<()> {
     if args.json { print_json(&shown.report()) } else { print(&shown.text()) }
 }
 
-/// Where the store goes; a temporary folder is removed when its guard is dropped.
+/// The folder of the store; dropping the guard removes a temporary one.
 fn folder(keep: Option<&Path>) -> Result<(PathBuf, Option<tempfile::TempDir>)> {
     match keep {
         Some(folder) => {
@@ -89,7 +88,7 @@ fn options(args: &args::Demo) -> Options {
 }
 
 fn fill(options: Options, keys: u64, records: &Records, progress: &ProgressBar) -> Result<Builder> {
-    /// Records between two looks at the bar.
+    /// Records between two updates of the progress bar.
     const STEP: u64 = 1 << 12;
     let mut builder = Builder::new(options)?;
     let mut value = Vec::new();
@@ -104,7 +103,7 @@ fn fill(options: Options, keys: u64, records: &Records, progress: &ProgressBar) 
     Ok(builder)
 }
 
-/// What the store will be like, by calculation.
+/// The calculated properties of the store.
 fn plan(args: &args::Demo) -> Result<PlannedStore> {
     let targets = StoreTargets {
         items: args.keys,
@@ -122,7 +121,7 @@ struct Lookups {
 }
 
 impl Lookups {
-    /// Looks up keys at random, and compares every value.
+    /// Looks up random keys, and compares every value.
     fn make(store: &Sealed, args: &args::Demo, records: &Records) -> Result<Self> {
         let lookups = MAX_LOOKUPS.min(LOOKUPS_A_KEY * args.keys);
         let chosen = |number: u64| {

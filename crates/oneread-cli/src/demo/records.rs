@@ -1,5 +1,5 @@
-//! The records of the demo's store: made from their number, so that every value that comes back can
-//! be compared.
+//! The records of the demo's store, generated from their numbers so that every value can be
+//! compared.
 
 pub(super) struct Records {
     value_bytes: usize,
@@ -8,7 +8,7 @@ pub(super) struct Records {
 impl Records {
     pub(super) const KEY_BYTES: usize = 16;
 
-    /// Records with values of so many bytes.
+    /// Records with values of `value_bytes` bytes.
     pub(super) const fn new(value_bytes: usize) -> Self {
         Self { value_bytes }
     }
@@ -24,7 +24,7 @@ impl Records {
         key
     }
 
-    /// The key, again and again, after a word that says what it is.
+    /// The key repeated, after a word that describes it.
     pub(super) fn value(&self, number: u64, value: &mut Vec<u8>) {
         value.clear();
         value.extend_from_slice(b"value of ");

@@ -1,4 +1,4 @@
-//! A filter of any kind: the one place that knows what there is to choose from.
+//! A filter of any kind: the one place that lists all kinds.
 
 use std::io::{self, Write};
 
@@ -23,10 +23,10 @@ pub(super) enum Any<D, W, L> {
     Blocked(Filter<Blocked<L>, D>),
     Counting(Filter<CountingBloom<W>, D>),
     Growing(Filter<Growing<Bloom<W>>, D>),
-    /// Several times as large as the others.
+    /// Boxed, since it is several times as large as the others.
     DLeft(Box<Filter<DLeft<W>, D>>),
     DLeftCounting(Filter<DLeftCounting<W>, D>),
-    /// As large.
+    /// Boxed, since it is as large.
     Line(Box<Filter<LineTable<L>, D>>),
 }
 
@@ -45,10 +45,10 @@ macro_rules! with_filter {
     };
 }
 
-/// A filter in memory, to be changed.
+/// A filter in memory that can be changed.
 pub(super) type Owned = Any<LineDigester, Vec<u64>, Vec<Line>>;
 
-/// A filter queried where its bytes lie.
+/// A read-only filter over its bytes in place.
 pub(super) type InPlace<'a, D> = Any<D, LittleEndian<'a>, LittleEndian<'a>>;
 
 impl Owned {
@@ -106,12 +106,12 @@ impl Owned {
         Ok(())
     }
 
-    /// Whether filters of this kind can be joined at all.
+    /// Reports whether filters of this kind can be merged at all.
     pub(super) fn can_merge(&self) -> bool {
         !matches!(self, Self::DLeftCounting(_))
     }
 
-    /// Takes in all keys of another filter.
+    /// Merges all keys of another filter into this one.
     pub(super) fn merge(&mut self, other: Self) -> Result<(), MergeError> {
         match (self, other) {
             (Self::Bloom(filter), Self::Bloom(other)) => filter.union(&other),
@@ -126,7 +126,7 @@ impl Owned {
 }
 
 impl<'a, D: Identified + Clone> InPlace<'a, D> {
-    /// Opens a filter, and compares the checksum of its payload if asked to.
+    /// Opens a filter, and verifies the checksum of its payload if `verify` says so.
     pub(super) fn open(bytes: &'a [u8], verify: bool) -> Result<Self, anyhow::Error> {
         match Kind::of(bytes).map_err(explained)? {
             Kind::Bloom => view(bytes, verify).map(Self::Bloom),
@@ -151,7 +151,7 @@ fn view<'a, F: Viewed<'a> + Clone>(bytes: &'a [u8], verify: bool) -> Result<F, L
 }
 
 impl<D, W: Words, L: Lines> Any<D, W, L> {
-    /// Looks lines up; `answer` gets the answers in their order.
+    /// Looks up lines; `answer` gets the answers in order.
     pub(super) fn contains_many<'q>(
         &self,
         lines: impl IntoIterator<Item = &'q [u8]>,
@@ -179,7 +179,7 @@ impl<D, W: Words, L: Lines> Any<D, W, L> {
     }
 }
 
-/// What to do about a filter that has no room for a key, and so many others in it.
+/// The error for a filter of `keys` keys that has no room for another.
 fn full(keys: u64) -> Result<()> {
     bail!(
         "it is full: with {} keys in it there is no room for the next; give a larger --items, or none to have the lines counted first",
@@ -188,5 +188,5 @@ fn full(keys: u64) -> Result<()> {
 }
 
 fn no_filter(kind: Kind) -> anyhow::Error {
-    anyhow!("it holds {kind}, and this command knows filters only")
+    anyhow!("it holds {kind}, but this command reads only filters")
 }

@@ -1,4 +1,4 @@
-//! `oneread filter build`: lines into a file.
+//! `oneread filter build`: writes lines into a filter file.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -19,11 +19,10 @@ use crate::args::{self, Kind};
 use crate::lines::Lines;
 use crate::output::{print, print_json};
 
-/// The first layer of a growing filter that was not told a number: some 170 kB at 1%, and ten
-/// layers for 10^8 lines.
+/// The default first layer of a growing filter: about 170 kB at 1%, and ten layers for 10^8 lines.
 const FIRST_LAYER: u64 = 100_000;
 
-/// Flags that make a filter for some number of lines make one for so many.
+/// Flags that are valid for some number of lines are valid for this one.
 const FEW_LINES: u64 = 1000;
 
 pub(super) fn run(args: &args::Build) -> Result<()> {
@@ -46,7 +45,7 @@ pub(super) fn run(args: &args::Build) -> Result<()> {
     if args.output.json { print_json(&report) } else { print(&report.text()) }
 }
 
-/// In one pass: the filter is made before the first line comes.
+/// One pass: the filter is created before the first line comes.
 fn stream(args: &args::Build, mut filter: Owned, lines: &mut Lines<impl Read>) -> Result<Owned> {
     let progress = progress::lines(args.items)?;
     while let Some(batch) = lines.next_batch()? {
@@ -56,13 +55,13 @@ fn stream(args: &args::Build, mut filter: Owned, lines: &mut Lines<impl Read>) -
     Ok(filter)
 }
 
-/// In two passes: the digests of the lines are counted, then there is a filter of the right size
-/// for them.
+/// Two passes: spills the digests of all lines, then builds a filter of the right size.
 fn count_first(args: &args::Build, target: &Target, lines: &mut Lines<impl Read>) -> Result<Owned> {
-    // Flags that make no filter are told before any line is read.
+    // Reports invalid flags before any line is read.
     Layout::plan(args, FEW_LINES).with_context(|| cannot(args))?;
-    let spilling =
-        || format!("{}: cannot set digests aside beside it: make room, or give --items", args.file.display());
+    let spilling = || {
+        format!("{}: cannot spill digests next to it: free disk space, or give --items", args.file.display())
+    };
     let mut spill = Spill::new(target.scratch()?);
     let digester = digester(args);
     let progress = progress::lines(None)?;
@@ -73,7 +72,9 @@ fn count_first(args: &args::Build, target: &Target, lines: &mut Lines<impl Read>
         progress.inc(batch.count());
     }
     if spill.count() == 0 {
-        bail!("there are no lines on stdin: for an empty filter, say by --items how many are to come");
+        bail!(
+            "there are no lines on stdin: for an empty filter, give the number of lines to come as --items"
+        );
     }
     drop(progress);
 
@@ -90,13 +91,13 @@ fn count_first(args: &args::Build, target: &Target, lines: &mut Lines<impl Read>
     }
 }
 
-/// The filter for so many lines, without any.
+/// An empty filter for `lines` lines.
 fn empty(args: &args::Build, lines: u64) -> Result<Owned> {
     let layout = Layout::plan(args, lines).with_context(|| cannot(args))?;
     Owned::new(layout, digester(args)).with_context(|| cannot(args))
 }
 
-/// A filter without lines that can be merged with the one in a file.
+/// An empty filter that can be merged with the one in a file.
 fn empty_like(path: &Path) -> Result<Owned> {
     let like = || -> Result<Owned> {
         let contents = file::open(path)?;
@@ -118,9 +119,9 @@ fn cannot(args: &args::Build) -> String {
 struct Report {
     #[serde(flatten)]
     facts: Facts,
-    /// The lines read, each as often as it came.
+    /// The number of lines read, including repeated ones.
     lines: u64,
-    /// With as many distinct keys as there is room for.
+    /// The rate with as many distinct keys as there is room for.
     planned_false_positive_rate: f64,
 }
 

@@ -1,11 +1,10 @@
-//! How lines become digests, and which digester a file names.
+//! Digests lines, and identifies the digester of a file.
 
 use oneread::bytes::{Identified, Identity};
 use oneread::hash::{Digest, Digester, Keyed, Portable};
 use oneread_study::hash::Ideal;
 
-/// [`Portable`] on the bytes of a line, and the way around it for a digest that was computed
-/// before.
+/// [`Portable`] on the bytes of a line, or a precomputed digest.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct LineDigester(Portable);
 
@@ -39,7 +38,7 @@ impl Identified for LineDigester {
     }
 }
 
-/// Whatever a file says, for whoever does not digest keys.
+/// Accepts any digester, for commands that digest no keys.
 #[derive(Clone, Copy)]
 pub(super) struct AnyDigester(Identity);
 
@@ -53,7 +52,7 @@ impl Identified for AnyDigester {
     }
 }
 
-/// The name of a digester and its seed, if a file tells it.
+/// The name of a digester, and its seed if the file has it.
 pub(super) fn describe(identity: &Identity) -> (&'static str, Option<u64>) {
     if let Some(digester) = Portable::from_identity(identity) {
         ("portable", Some(digester.seed()))

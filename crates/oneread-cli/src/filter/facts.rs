@@ -1,5 +1,4 @@
-//! What there is to tell about a filter: rows of a table for people, fields of a document for
-//! programs.
+//! The facts of a filter: rows of a table for people, fields of a document for programs.
 
 use indicatif::{HumanBytes, HumanCount};
 use oneread::bits::{Lines, Words};
@@ -12,35 +11,35 @@ use super::any::Any;
 use super::digester::describe;
 use crate::output::{Align, table};
 
-/// What the kind of filter does not have is `None`.
+/// Fields that a kind does not have are `None`.
 #[derive(Default, Serialize)]
 pub(super) struct Facts {
     kind: &'static str,
-    /// `None` if every bit is set: then any large number is as likely as another.
+    /// `None` if every bit is set: then all large numbers are equally likely.
     items: Option<u64>,
     items_estimated: bool,
     bits: u64,
     bits_per_key: Option<f64>,
-    /// At the present load.
+    /// At the current load.
     false_positive_rate: f64,
     hashes: Option<u32>,
     scheme: Option<&'static str>,
-    /// The part of the bits that are 1, or of the counters that are not 0.
+    /// The fraction of bits that are 1, or of counters that are not 0.
     fill: Option<f64>,
     counter_bits: Option<u32>,
-    /// Counters at their maximum, which no removal lowers again.
+    /// Saturated counters, which removals no longer lower.
     stuck: Option<u64>,
     layers: Option<usize>,
-    /// How many buckets hold 0, 1, … fingerprints.
+    /// The number of buckets with 0, 1, … fingerprints.
     loads: Option<Vec<u64>>,
     fingerprint_lengths: Option<Vec<Length>>,
     digester: &'static str,
     seed: Option<u64>,
-    /// Of the file.
+    /// The length of the file.
     bytes: u64,
 }
 
-/// How many fingerprints have so many bits.
+/// The number of fingerprints of one length.
 #[derive(Serialize)]
 struct Length {
     bits: usize,
@@ -48,7 +47,7 @@ struct Length {
 }
 
 impl Length {
-    /// Of those that there are, by length; the longest first.
+    /// The lengths that occur, the longest first.
     fn all(lengths: &[u64]) -> Vec<Self> {
         let lengths = lengths.iter().enumerate().filter(|&(_, &count)| count > 0);
         lengths.map(|(bits, &fingerprints)| Self { bits, fingerprints }).rev().collect()
@@ -56,8 +55,8 @@ impl Length {
 }
 
 impl Facts {
-    /// The facts of a filter whose file has so many bytes. `lines` is the number of keys, if it was
-    /// counted; growing and d-left filters count them themselves, and all but the counting one each
+    /// The facts of a filter whose file has `bytes` bytes. `lines` is the number of keys, if known.
+    /// Growing and d-left filters count keys themselves, and all but the counting one count each
     /// once. Reads the whole filter.
     pub(super) fn of<D: Identified, W: Words, L: Lines>(
         filter: &Any<D, W, L>,
@@ -156,7 +155,7 @@ impl Facts {
         facts
     }
 
-    /// What a Bloom filter and a counting one have in common: places, of which some are taken.
+    /// The facts shared by Bloom and counting filters: places, some of them taken.
     fn of_places(layout: BloomLayout, taken: u64) -> Self {
         Self {
             bits: layout.bits(),
@@ -168,7 +167,7 @@ impl Facts {
         }
     }
 
-    /// A name and a value a row; `more` is what the command adds.
+    /// One row per name and value; `more` is what the command adds.
     pub(super) fn text<const N: usize>(&self, more: [(&str, String); N]) -> String {
         let count = |count: u64| HumanCount(count).to_string();
         let items = match self.items {
@@ -208,14 +207,14 @@ impl Facts {
     }
 }
 
-/// How many there are of each.
+/// Lists the count of each value.
 fn histogram(counts: impl Iterator<Item = (usize, u64)>) -> String {
     counts.map(|(of, count)| format!("{of}: {}", HumanCount(count))).collect::<Vec<_>>().join(", ")
 }
 
-/// A probability as people read it.
+/// Formats a probability for people.
 pub(super) fn share(probability: f64) -> String {
-    /// Below, digits after the point hide how small it is.
+    /// Below this, a percentage would have too many leading zeros.
     const SMALL: f64 = 1e-4;
     if probability > 0.0 && probability < SMALL {
         format!("{probability:.2e}")

@@ -1,4 +1,4 @@
-//! Files of filters: mapped to be read, and written whole or not at all.
+//! Filter files: mapped for reading, and written whole or not at all.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
@@ -29,7 +29,7 @@ impl Deref for Contents {
     }
 }
 
-/// The contents of a file that holds one of our containers.
+/// Opens a file and checks that it holds one of our containers.
 pub(super) fn open(path: &Path) -> Result<Contents> {
     let contents = || {
         let mut file = File::open(path).context("cannot open it")?;
@@ -41,13 +41,13 @@ pub(super) fn open(path: &Path) -> Result<Contents> {
             // SAFETY: a map is undefined if the file changes under it. `build` and `merge` never
             // change a file: they rename a new one to its place, and the map keeps the old one.
             // Nothing here relies on the contents to stay the same: a view checks every position
-            // against the length of the map. (Whoever truncates the file in place ends this process
-            // by a signal.)
+            // against the length of the map. (Truncating the file in place ends this process by a
+            // signal.)
             if let Ok(map) = unsafe { Mmap::map(&file) } {
                 return Ok(Contents::Mapped(map));
             }
         }
-        // A pipe, which may be endless: its beginning tells whether to go on.
+        // A pipe may be endless: its first bytes tell whether to continue.
         const BEGINNING: u64 = 128;
         let mut bytes = Vec::new();
         (&mut file).take(BEGINNING).read_to_end(&mut bytes).context("cannot read it")?;
@@ -58,7 +58,7 @@ pub(super) fn open(path: &Path) -> Result<Contents> {
     contents().with_context(|| path.display().to_string())
 }
 
-/// What is wrong with a file, and what its owner can do.
+/// Explains what is wrong with a file, and what its owner can do.
 pub(super) fn explained(error: LoadError) -> anyhow::Error {
     match error {
         LoadError::NotAContainer => anyhow!("{error}: make a filter with `oneread filter build`"),
@@ -66,7 +66,7 @@ pub(super) fn explained(error: LoadError) -> anyhow::Error {
             anyhow!("{error}: build it again, or restore a copy")
         }
         LoadError::DigesterNeeded => {
-            anyhow!("it was made by a program with a digester of its own, and only that program can ask it")
+            anyhow!("it was made by a program with its own digester, and only that program can query it")
         }
         error => anyhow!("{error}"),
     }
@@ -74,7 +74,7 @@ pub(super) fn explained(error: LoadError) -> anyhow::Error {
 
 const TAKEN: &str = "there already is such a file: name another one, or add --force";
 
-/// A file to be made.
+/// A file that is about to be written.
 pub(super) struct Target {
     path: PathBuf,
     directory: PathBuf,
@@ -82,8 +82,8 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Checks beforehand what can be checked: that no file is there (or a plain one may be
-    /// replaced), and that its directory takes files.
+    /// Checks in advance that there is no file (or a plain one that may be replaced), and that its
+    /// directory accepts files.
     pub(super) fn new(path: &Path, force: bool) -> Result<Self> {
         let target = || {
             match fs::metadata(path) {
@@ -100,17 +100,17 @@ impl Target {
         target().with_context(|| path.display().to_string())
     }
 
-    /// A file without a name in the same directory: there is as much room as for the target, while
-    /// the system's directory for temporary files may lie in memory.
+    /// An unnamed file in the target's directory, which has room for it; the system's temporary
+    /// directory may lie in memory.
     pub(super) fn scratch(&self) -> Result<File> {
         tempfile_in(&self.directory)
             .with_context(|| format!("cannot make a file in {}", self.directory.display()))
     }
 
-    /// Makes the file of what `write` writes; says how many bytes that is.
+    /// Writes the file with `write`; returns its length.
     pub(super) fn write(self, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<u64> {
         let written = write_whole(&self.path, self.force, write).map_err(|error| match error.kind() {
-            // It came after `new` had looked.
+            // The file was created after `new` had looked.
             ErrorKind::AlreadyExists => anyhow!(TAKEN),
             _ => anyhow::Error::new(error).context("cannot write it"),
         });

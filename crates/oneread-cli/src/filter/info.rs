@@ -1,4 +1,4 @@
-//! `oneread filter info`: what is in a file.
+//! `oneread filter info`: describes a filter file.
 
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -14,7 +14,7 @@ use crate::output::{print, print_json};
 struct Report {
     #[serde(flatten)]
     facts: Facts,
-    /// Whether the checksum of the payload was compared.
+    /// Whether the checksum of the payload was verified.
     verified: bool,
 }
 

@@ -1,4 +1,4 @@
-//! From the flags of `build` to the layout of a filter.
+//! Converts the flags of `build` into the layout of a filter.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use oneread::plan;
 
 use crate::args;
 
-/// What a filter of any kind is made of.
+/// The layout of a filter of any kind.
 #[derive(Clone, Copy)]
 pub(super) enum Layout {
     Bloom(BloomLayout),
@@ -23,11 +23,11 @@ pub(super) enum Layout {
     Line(LineLayout),
 }
 
-/// The sub-tables of a d-left counting filter of a given size: as many as in the paper.
+/// The number of sub-tables of a d-left counting filter of a given size, as in the paper.
 const COUNTING_SUBTABLES: u32 = 4;
 
 impl Layout {
-    /// The layout for so many lines; for a growing filter, its first layer is for so many.
+    /// The layout for `lines` lines; in a growing filter, that of the first layer.
     pub(super) fn plan(args: &args::Build, lines: u64) -> Result<Self> {
         use args::Kind;
         check_flags(args)?;
@@ -61,9 +61,9 @@ impl Layout {
         })
     }
 
-    /// The false-positive rate with so many distinct keys; of a growing filter, with any number.
-    /// That of a d-left counting filter is for when the library has replaced its keys some times,
-    /// that of d-left filters with more keys than room 1.
+    /// The false-positive rate with `items` distinct keys; for a growing filter, with any number.
+    /// For a d-left counting filter it allows for some turnover of keys. For d-left filters beyond
+    /// their room it is 1.
     pub(super) fn planned_rate(self, items: u64) -> f64 {
         match self {
             Self::Bloom(layout) => plan::bloom::false_positive_probability(layout, items),
@@ -83,7 +83,7 @@ impl Layout {
     }
 }
 
-/// A kind takes only the flags that it has a use for.
+/// Rejects flags that a kind does not use.
 fn check_flags(args: &args::Build) -> Result<()> {
     use args::Kind;
     let (name, hashes, counters, size) = match args.kind {
@@ -108,8 +108,8 @@ fn check_flags(args: &args::Build) -> Result<()> {
     Ok(())
 }
 
-/// A Bloom filter's bits or, with a counter for each, a counting filter's: as planned, but for what
-/// flags say.
+/// The bits of a Bloom filter, or the counters of a counting filter: as planned, except for what
+/// flags override.
 fn bits(args: &args::Build, items: u64, bits_per_key: Option<f64>) -> Result<BloomLayout, LayoutError> {
     use plan::bloom;
     let Some(bits_per_key) = bits_per_key else {
@@ -122,7 +122,7 @@ fn bits(args: &args::Build, items: u64, bits_per_key: Option<f64>) -> Result<Blo
             }
         };
     };
-    // A float above the range becomes the largest number, which is too large in any case.
+    // A float above the range becomes the largest number, which is too large anyway.
     let planned = bloom::for_bits((items as f64 * bits_per_key).ceil() as u64, items)?;
     let hashes = args.hashes.unwrap_or(planned.hashes());
     BloomLayout::new(planned.bits(), hashes)?.with_scheme(args.scheme.unwrap_or(planned.scheme()))

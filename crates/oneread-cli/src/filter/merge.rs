@@ -1,4 +1,4 @@
-//! `oneread filter merge`: one filter of several.
+//! `oneread filter merge`: merges several filters into one.
 
 use std::path::Path;
 
@@ -50,7 +50,7 @@ fn load(path: &Path) -> Result<Owned> {
     Owned::load(&file::open(path)?).with_context(|| path.display().to_string())
 }
 
-/// All that must be the same.
+/// Everything that must be equal.
 fn description(filter: &Owned) -> String {
     let (_, seed) = describe(&filter.digester().identity());
     format!("{} with seed {}", filter.layout(), seed.unwrap_or_default())

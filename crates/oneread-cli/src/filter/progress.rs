@@ -1,10 +1,9 @@
-//! How far a stream of lines is: on a terminal only, and on stderr.
+//! The progress of a stream of lines: on a terminal only, on stderr.
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
-/// A bar up to the number of lines that is expected, or a counter where none is; gone when it is
-/// dropped.
+/// A bar up to the `expected` number of lines, or a counter without one. Dropping it clears it.
 pub(super) fn lines(expected: Option<u64>) -> Result<ProgressBar> {
     let (bar, template) = match expected {
         Some(lines) => (ProgressBar::new(lines), "{bar:40} {human_pos} of {human_len} lines in {elapsed}"),

@@ -1,4 +1,4 @@
-//! `oneread filter query`: the lines that may be in the set.
+//! `oneread filter query`: prints the lines that may be in the set.
 
 use std::io::{self, StdoutLock, Write};
 
@@ -16,7 +16,8 @@ pub(super) fn run(args: &args::Query) -> Result<Outcome> {
     let filter = InPlace::<LineDigester>::open(&contents, !args.no_verify)
         .with_context(|| args.file.display().to_string())?;
     let mut out = io::stdout().lock();
-    // Elsewhere the lines themselves show how far we are, or another program has the terminal.
+    // On a terminal the lines themselves show progress; in a pipe the terminal belongs to another
+    // program.
     let progress = if is_file(&out) { progress::lines(None)? } else { ProgressBar::hidden() };
     let mut lines = Lines::new(io::stdin().lock());
     let mut printed = Vec::new();
@@ -26,7 +27,7 @@ pub(super) fn run(args: &args::Query) -> Result<Outcome> {
         if !printed.is_empty() {
             outcome = Outcome::Done;
         }
-        // Each batch at once: whoever writes lines and waits for answers gets them.
+        // Flushed per batch, for interactive use: programs that write lines wait for answers.
         out.write_all(&printed).and_then(|()| out.flush()).context("cannot write the output")?;
         printed.clear();
         progress.inc(batch.count());
@@ -34,7 +35,7 @@ pub(super) fn run(args: &args::Query) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Appends the lines that may be in the set, or those that are not, with a newline each.
+/// Appends the lines that may be in the set, or with `invert` the others, each with a newline.
 fn select(filter: &InPlace<'_, LineDigester>, batch: Batch<'_>, invert: bool, printed: &mut Vec<u8>) {
     let mut lines = batch.lines();
     filter.contains_many(batch.lines(), |found| {
@@ -46,7 +47,7 @@ fn select(filter: &InPlace<'_, LineDigester>, batch: Batch<'_>, invert: bool, pr
     });
 }
 
-/// Whether the output is redirected to a file.
+/// Reports whether the output is redirected to a file.
 #[cfg(unix)]
 fn is_file(out: &StdoutLock<'_>) -> bool {
     use std::os::fd::AsFd;
@@ -54,7 +55,7 @@ fn is_file(out: &StdoutLock<'_>) -> bool {
     metadata.is_ok_and(|metadata| metadata.is_file())
 }
 
-/// Whether the output is redirected to a file: not known here.
+/// Reports whether the output is redirected to a file, which is not known here.
 #[cfg(not(unix))]
 fn is_file(_: &StdoutLock<'_>) -> bool {
     false

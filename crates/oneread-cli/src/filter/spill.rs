@@ -1,14 +1,14 @@
-//! Digests set aside on disk until their number is known.
+//! Spills digests to disk until their number is known.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, Write};
 
 use oneread::hash::Digest;
 
-/// A digest's bytes in the file.
+/// The bytes of a digest in the file.
 const DIGEST: usize = 16;
 
-/// Digests read back at once; as many are written at once. Their bytes are a megabyte.
+/// Digests per read and per write: a megabyte.
 const BATCH: usize = 1 << 16;
 
 pub(super) struct Spill {
@@ -17,7 +17,7 @@ pub(super) struct Spill {
 }
 
 impl Spill {
-    /// Digests go to this file, which is empty.
+    /// Spills to this file, which must be empty.
     pub(super) fn new(file: File) -> Self {
         Self { writer: BufWriter::with_capacity(BATCH * DIGEST, file), count: 0 }
     }
@@ -31,7 +31,7 @@ impl Spill {
         self.count
     }
 
-    /// From writing to reading.
+    /// Switches from writing to reading.
     pub(super) fn rewind(self) -> io::Result<Spilled> {
         let mut file = self.writer.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.rewind()?;
@@ -39,7 +39,7 @@ impl Spill {
     }
 }
 
-/// The digests of a [`Spill`], in the order they came.
+/// Reads the digests of a [`Spill`] in the order of insertion.
 pub(super) struct Spilled {
     file: File,
     left: u64,

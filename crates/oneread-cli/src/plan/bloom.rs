@@ -96,10 +96,10 @@ impl Bloom {
         }
     }
 
-    /// The standard filter unless a scheme is given: hashes are independent, and fall on all bits.
+    /// The standard filter by default: independent hashes over all bits.
     fn layout(&self) -> Result<BloomLayout> {
         let bits = given(self.bits, "bits")?;
-        // Checks the bits before they are planned with.
+        // Checks the bits before planning with them.
         BloomLayout::new(bits, 1).map_err(refused("--bits"))?;
         let hashes = match self.hashes {
             Some(hashes) => small(hashes, "hashes")?,
@@ -110,8 +110,8 @@ impl Bloom {
     }
 }
 
-/// The logarithm of a probability; where that is too small for a float, with the bits rounded down
-/// to equal bands.
+/// The logarithm of a probability. Where it is too small for a float, computed with the bits
+/// rounded down to equal bands.
 fn ln_partitioned(probability: f64, layout: BloomLayout, items: u64) -> f64 {
     match layout.with_scheme(SchemeName::IndependentBands) {
         Ok(banded) if probability < f64::MIN_POSITIVE => bloom::ln_false_positive_probability(banded, items),

@@ -11,7 +11,7 @@ use super::{Subject, given, refused, table};
 use crate::args::plan::Deletions;
 
 impl Subject for Deletions {
-    /// The table, which holds deleted items as well.
+    /// The table, including deleted items.
     type Planned = MultilevelLayout;
 
     fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
@@ -28,7 +28,7 @@ impl Subject for Deletions {
     fn plan(&self, _: Option<&MultilevelLayout>) -> Result<MultilevelLayout> {
         let (alive, deleted) = (given(self.alive, "alive")?, given(self.deleted, "deleted")?);
         let Some(items) = alive.checked_add(deleted) else {
-            bail!("--alive and --deleted: expected fewer than 2^64 items in all: ask for fewer");
+            bail!("--alive and --deleted: expected fewer than 2^64 items in all: give fewer");
         };
         self.table.layout(items)
     }

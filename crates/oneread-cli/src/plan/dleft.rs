@@ -16,7 +16,7 @@ const DEFAULT_SUBTABLES: u64 = 3;
 
 const DEFAULT_BUCKET_BITS: u64 = 64;
 
-/// The paper's simulation has so many; the plan does not depend on them.
+/// The number in the paper's simulation; the plan does not depend on it.
 const DEFAULT_BUCKETS: u64 = 4096;
 
 impl Subject for Dleft {
@@ -125,7 +125,7 @@ impl Dleft {
 }
 
 fn loads(plan: &dleft::Plan, load: f64) -> Chart {
-    /// Rarer loads are left out: they would make all others look alike.
+    /// Rarer loads would flatten the rest of the chart.
     const LEAST: f64 = 1e-20;
     let fractions = plan.load_fraction.iter().copied();
     let bars = (0..).map(f64::from).zip(fractions).filter(|(_, fraction)| *fraction >= LEAST);
@@ -145,7 +145,7 @@ fn loads(plan: &dleft::Plan, load: f64) -> Chart {
 fn against_bits(layout: DLeftLayout, here: &dleft::Plan, load: f64) -> Result<Chart> {
     const POINTS: u32 = 60;
     let bucket_bits = f64::from(layout.bucket_bits().bits());
-    // From as full as can be to half of what is planned.
+    // From full to half of the planned load.
     let (fewest, most) = (bucket_bits / f64::from(layout.capacity()), 2.0 * bucket_bits / load);
     let (mut of_dleft, mut of_bloom) = (Vec::new(), Vec::new());
     for at in 0..=POINTS {

@@ -1,22 +1,23 @@
 //! Layouts as JSON files: what `--layout-out` writes and `--layout` reads.
 //!
-//! An object with a `kind`, and the fields of the library's layouts; those of a table and of its
-//! summary stand side by side:
+//! A file is an object with a `kind` and the fields of the library's layouts; those of a table and
+//! of its summary are side by side:
 //!
 //! ```json
 //! { "kind": "multilevel", "levels": [40000, 10000], "slots": 1 }
-//! { "kind": "summary-interpolation", "levels": [40000, 10000], "slots": 1, "fingerprint_bits": 55 }
-//! { "kind": "summary-single", "levels": [40000, 10000], "slots": 1, "cells": 120000, "hashes": 15 }
+//! { "kind": "summary-interpolation", "levels": [40000, 10000], "slots": 1,
+//!   "fingerprint_bits": 55 }
+//! { "kind": "summary-single", "levels": [40000, 10000], "slots": 1,
+//!   "cells": 120000, "hashes": 15 }
 //! { "kind": "summary-multiple", "levels": [40000, 10000], "slots": 1,
 //!   "filters": [{ "bits": 106000, "hashes": 7 }, { "bits": 87500, "hashes": 49 }],
 //!   "list": { "levels": 2, "items": 4, "fingerprint_bits": 60 } }    (only if there is a list)
-//! { "kind": "dleft", "buckets": [4096, 4096, 4096], "bucket_bits": 64, "semisort": "paper", "group": 1,
-//!   "ties": "left" }
+//! { "kind": "dleft", "buckets": [4096, 4096, 4096], "bucket_bits": 64, "semisort": "paper",
+//!   "group": 1, "ties": "left" }
 //! { "kind": "bloom", "bits": 8000, "hashes": 6, "scheme": "independent" }
 //! ```
 //!
-//! A file may say anything: its numbers are checked where those of flags are, when a layout is made
-//! of them.
+//! Files are not trusted: their numbers are checked like flags, when a layout is made of them.
 
 use std::fs::File;
 use std::io::Read;
@@ -56,7 +57,7 @@ pub(super) enum LayoutFile {
         list: Option<ListLayout>,
     },
     Dleft {
-        /// Of each sub-table.
+        /// The buckets of each sub-table.
         buckets: Vec<u64>,
         bucket_bits: u64,
         semisort: Semisort,
@@ -95,13 +96,13 @@ impl LayoutFile {
         })
     }
 
-    /// The layout that a plan is to be of, if a file is named.
+    /// Reads the layout of a plan, if a file is named.
     pub(super) fn read(files: &Files) -> Result<Option<Self>> {
         files.layout.as_deref().map(Self::open).transpose()
     }
 
     fn open(path: &Path) -> Result<Self> {
-        /// Far more than the most levels take; what is longer is no layout.
+        /// Far more than the most levels take.
         const MAX_BYTES: u64 = 1 << 20;
         let layout = || {
             let mut text = Vec::new();
@@ -113,13 +114,13 @@ impl LayoutFile {
         layout().with_context(|| path.display().to_string())
     }
 
-    /// Writes the layout if that is asked for.
+    /// Writes the layout, if requested.
     pub(super) fn write(self, LayoutOut { layout_out }: &LayoutOut) -> Result<()> {
         let Some(path) = layout_out else { return Ok(()) };
         write_text(path, &(serde_json::to_string_pretty(&self)? + "\n"))
     }
 
-    /// The answer to a layout of another kind.
+    /// The error for a layout of another kind.
     pub(super) fn refuse<T>(self, expected: &str) -> Result<T> {
         let found = match self {
             Self::Multilevel { .. } => "multilevel",

@@ -1,4 +1,4 @@
-//! `oneread plan`: the odds of a layout, before anything is built.
+//! `oneread plan`: computes the odds of a layout before anything is built.
 //!
 //! Each subcommand is a [`Subject`]: flags that can be set, and a report made of them.
 
@@ -24,26 +24,26 @@ use crate::output::{print, print_json};
 use report::Report;
 use sweep::Number;
 
-/// Something to be planned.
+/// A plan: flags that can be set, and a report made of them.
 trait Subject: Args {
-    /// What is calculated, once for the report and all files.
+    /// The result of the calculation, shared by the report and all files.
     type Planned;
 
     /// The flags that take one number, by their names in the output.
     fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)>;
 
-    /// Sets the flags that a layout file says, if one is named.
+    /// Sets the flags from a layout file, if one is named.
     fn load(&mut self) -> Result<()> {
         Ok(())
     }
 
-    /// Calculates. `last` is what was calculated for the last value of a sweep, parts of which may
-    /// do again.
+    /// Calculates. `last` is the result for the previous value of a sweep, parts of which may be
+    /// reused.
     fn plan(&self, last: Option<&Self::Planned>) -> Result<Self::Planned>;
 
     fn report(&self, planned: &Self::Planned) -> Result<Report>;
 
-    /// Writes the files that are asked for.
+    /// Writes the requested files.
     fn save(&self, _: &Self::Planned) -> Result<()> {
         Ok(())
     }
@@ -74,17 +74,17 @@ fn plan<S: Subject>(Plan { mut subject, output }: Plan<S>) -> Result<()> {
     if output.json { print_json(&report.document()) } else { print(&report.tables()) }
 }
 
-/// A flag that is there, unless its sweep was over another one.
+/// Unwraps a flag, which is missing only if a sweep named another flag.
 fn given<T>(value: Option<T>, flag: &str) -> Result<T> {
     value.with_context(|| format!("--{flag} is missing: give it, or sweep over it"))
 }
 
-/// A number of which there are never many.
+/// Converts a number that must be small.
 fn small(number: u64, flag: &str) -> Result<u32> {
     u32::try_from(number).map_err(|_| anyhow!("--{flag} cannot be {number}: give a smaller number"))
 }
 
-/// What the library says of flags, with advice for whoever gives numbers and not sets.
+/// Explains a layout error in terms of flags.
 fn refused(flags: &'static str) -> impl Fn(LayoutError) -> anyhow::Error {
     move |error| match error {
         LayoutError::Zero { what } => {

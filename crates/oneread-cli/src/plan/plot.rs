@@ -1,4 +1,4 @@
-//! Charts of plans, drawn as all other pictures are.
+//! Charts of plans, in the style of all other pictures.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ pub(super) struct Axis {
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Scale {
     Linear,
-    /// Points are given by the natural logarithm, so that nothing is too small to be drawn.
+    /// Points are natural logarithms, so that nothing is too small to draw.
     Log,
 }
 

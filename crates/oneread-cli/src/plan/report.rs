@@ -1,4 +1,4 @@
-//! What a plan says: tables for people, a document for programs, a row of a sweep.
+//! The output of a plan: tables for people, a document for programs, a row of a sweep.
 
 use serde_json::Value as Json;
 
@@ -6,14 +6,14 @@ use crate::output::{Align, Document, table};
 
 /// The named numbers of a plan, in order.
 pub(super) struct Report {
-    /// What the entries of lists are counted by: "level", "load".
+    /// What indexes the entries of lists: "level", "load".
     index: &'static str,
     fields: Vec<Field>,
 }
 
 struct Field {
     name: &'static str,
-    /// The unit, or in a few words what is counted.
+    /// The unit, or a few words about what is counted.
     unit: &'static str,
     value: Value,
 }
@@ -34,9 +34,9 @@ enum Value {
 #[derive(Clone, Copy)]
 pub(super) struct Odds {
     number: f64,
-    /// The logarithm, where that is known.
+    /// The logarithm, if known.
     ln: Option<f64>,
-    /// What is smaller is not known, though not 0; nothing if 0 is 0.
+    /// The smallest value that is known exactly; `None` if 0 means 0.
     least: Option<f64>,
 }
 
@@ -58,7 +58,7 @@ impl Report {
         self.with(name, unit, Value::Texts(values))
     }
 
-    /// Reports of the same fields, each a row of a table or an object of a list.
+    /// Adds reports of the same fields, each a row of a table or an object of a list.
     pub(super) fn rows(self, name: &'static str, rows: Vec<Self>) -> Self {
         self.with(name, "", Value::Rows(rows))
     }
@@ -79,7 +79,7 @@ impl Report {
         self.with(name, unit, Value::Reals(values.to_vec()))
     }
 
-    /// A probability that may be too small for a float, and its logarithm.
+    /// Adds a probability that may be too small for a float, and its logarithm.
     pub(super) fn odds(self, name: &'static str, unit: &'static str, probability: f64, ln: f64) -> Self {
         let ln = Some(ln);
         self.with(
@@ -89,23 +89,23 @@ impl Report {
         )
     }
 
-    /// A number that may be too small for a float, and whether it is above 0.
+    /// Adds a number that may be too small for a float, and whether it is above 0.
     pub(super) fn rare(self, name: &'static str, unit: &'static str, number: f64, possible: bool) -> Self {
         self.with(name, unit, Value::Odds(Odds::new(number, possible)))
     }
 
-    /// Numbers that may be too small for a float, and whether they are above 0.
+    /// Adds numbers that may be too small for a float, and whether they are above 0.
     pub(super) fn rare_list(self, name: &'static str, unit: &'static str, numbers: &[(f64, bool)]) -> Self {
         let odds = numbers.iter().map(|&(number, possible)| Odds::new(number, possible));
         self.with(name, unit, Value::OddsList(odds.collect()))
     }
 
-    /// A number above 0 that is known if it is no smaller than `least`.
+    /// Adds a number above 0 that is known if it is at least `least`.
     pub(super) fn at_least(self, name: &'static str, unit: &'static str, number: f64, least: f64) -> Self {
         self.with(name, unit, Value::Odds(Odds { number, ln: None, least: Some(least) }))
     }
 
-    /// Names and values as programs get them.
+    /// Names and values for programs.
     pub(super) fn document(&self) -> Document {
         let entries = self.fields.iter().flat_map(|Field { name, value, .. }| {
             let logarithm = match value {
@@ -129,7 +129,7 @@ impl Report {
         Document(entries.collect())
     }
 
-    /// A table of the lists, and a table of what is left.
+    /// A table of the lists, and a table of the single values.
     pub(super) fn tables(&self) -> String {
         let (lists, single): (Vec<_>, Vec<_>) = self
             .fields
@@ -167,7 +167,7 @@ impl Report {
     }
 }
 
-/// A table of reports, below their common name; none if there are none.
+/// A table of reports, below their common name, if there are any.
 fn rows_of(name: &str, reports: &[Report]) -> Option<String> {
     let names = |report: &Report| report.fields.iter().map(|field| field.name.to_owned()).collect();
     let cells = |report: &Report| report.fields.iter().map(|field| field.value.cells().join(",")).collect();
@@ -181,7 +181,7 @@ impl Value {
         matches!(self, Self::Wholes(_) | Self::Reals(_) | Self::OddsList(_))
     }
 
-    /// The value, or each of the values, for people.
+    /// The value or values, formatted for people.
     fn cells(&self) -> Vec<String> {
         match self {
             Self::Text(text) => vec![text.clone()],
@@ -202,7 +202,7 @@ impl Odds {
         Self { number, ln: None, least: possible.then_some(f64::MIN_POSITIVE) }
     }
 
-    /// The number if it is known: what is not 0 is never told as 0.
+    /// The number, if known: only an exact 0 is shown as 0.
     fn float(&self) -> Option<f64> {
         self.least.is_none_or(|least| self.number >= least).then_some(self.number)
     }
@@ -219,10 +219,10 @@ impl Odds {
     }
 }
 
-/// At most six digits.
+/// Formats at most six digits.
 fn readable(number: f64) -> String {
     const DIGITS: i32 = 6;
-    /// Outside of these a number is written with an exponent.
+    /// Numbers outside this range have an exponent.
     const WITHOUT_EXPONENT: std::ops::Range<f64> = 1e-4..1e9;
     if number == 0.0 || !number.is_finite() {
         return number.to_string();
@@ -237,7 +237,7 @@ fn readable(number: f64) -> String {
     format!("{}e{exponent}", without_zeros(digits))
 }
 
-/// A number without the zeros at the end of its fraction.
+/// Removes the zeros at the end of a fraction.
 pub(super) fn without_zeros(number: &str) -> &str {
     match number.contains('.') {
         true => number.trim_end_matches('0').trim_end_matches('.'),

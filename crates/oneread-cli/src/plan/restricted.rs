@@ -10,7 +10,7 @@ use crate::args::plan::Restricted;
 
 const DEFAULT_FANOUT: u64 = 2;
 
-/// The library leaves out what is rarer.
+/// The library ignores smaller values.
 const MIN_STASH: f64 = 1e-80;
 
 impl Subject for Restricted {

@@ -18,23 +18,23 @@ use super::sweep::Number;
 use super::{Subject, given, refused, small, table};
 use crate::args::plan::{BitsAndHashes, Churn, Interpolation, Multiple, Single, Summarized, Table};
 
-/// What one kind of summary has that the others have not.
+/// The part of a summary that depends on its kind.
 trait Kind: Args {
-    /// In the command and in titles.
+    /// The name in the command and in titles.
     const NAME: &'static str;
 
     /// The flags that take one number.
     fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)>;
 
-    /// Sets the flags, and returns the levels and the slots that the file says.
+    /// Sets the flags, and returns the levels and slots of the file.
     fn take(&mut self, file: LayoutFile) -> Result<(Vec<u64>, u64)>;
 
     fn layout(&self) -> Result<SummaryLayout>;
 
-    /// Adds the flags to a report, as they are used.
+    /// Adds the flags to a report, as used.
     fn with_flags(&self, report: Report, plan: &SummaryPlan) -> Result<Report>;
 
-    /// Smaller and larger summaries of the kind, in order; what cannot be made is left out.
+    /// Smaller and larger summaries of the kind, in order, without impossible ones.
     fn sizes(&self) -> Result<Vec<SummaryLayout>>;
 }
 
@@ -73,7 +73,7 @@ impl<K: Kind> Subject for Summarized<K> {
     }
 }
 
-/// Adds what a plan says of a summary, whatever its kind.
+/// Adds the odds of a summary of any kind.
 pub(super) fn with_odds(report: Report, plan: &SummaryPlan) -> Report {
     let table = plan.table();
     // A key fails if another one is deeper.
@@ -103,7 +103,7 @@ pub(super) fn with_odds(report: Report, plan: &SummaryPlan) -> Report {
     table::with_accuracy(report, table)
 }
 
-/// Adds the bits and hashes of filters, and the list behind them.
+/// Adds the bits and hashes of filters, and their list.
 pub(super) fn with_filters(report: Report, layout: &MultipleFiltersLayout) -> Report {
     let (bits, hashes): (Vec<u64>, Vec<u64>) =
         layout.filters().iter().map(|&(bits, hashes)| (bits, u64::from(hashes))).unzip();
@@ -117,7 +117,7 @@ pub(super) fn with_filters(report: Report, layout: &MultipleFiltersLayout) -> Re
     }
 }
 
-/// Adds what becomes of counters.
+/// Adds the state of counters after churn.
 fn with_churned(report: Report, turnovers: f64, bytes: u64, churned: &Churned) -> Report {
     report
         .real("turnovers", "replacements of each item", turnovers)
@@ -128,7 +128,7 @@ fn with_churned(report: Report, turnovers: f64, bytes: u64, churned: &Churned) -
 }
 
 impl Churn {
-    /// The bits of a counter of each level, or of each filter.
+    /// The bits of a counter for each level or filter.
     fn counter_bits(&self, count: usize) -> Result<Vec<u32>> {
         const USUAL_BITS: u32 = 4;
         match self.counter_bits.len() {
@@ -303,7 +303,7 @@ impl Kind for Multiple {
 }
 
 impl Multiple {
-    /// The filters, with so many times the bits.
+    /// The filters with `factor` times the bits.
     fn filters_times(&self, factor: f64) -> Result<MultipleFiltersLayout> {
         let filter = |&BitsAndHashes { bits, hashes }| {
             let bits = if factor == 1.0 { bits } else { (bits as f64 * factor) as u64 };

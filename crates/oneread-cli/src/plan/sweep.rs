@@ -1,4 +1,4 @@
-//! `--sweep`: the same plan for each of many values of a flag.
+//! `--sweep`: repeats a plan for each of many values of a flag.
 
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
@@ -15,13 +15,13 @@ pub(super) enum Number<'a> {
     Real(&'a mut Option<f64>),
 }
 
-/// The most values: a mistake in a step should not take all day.
+/// The most values, so that a mistake in a step does not take all day.
 const MAX_VALUES: u64 = 10_000;
 
-/// Up to so many whole numbers are all taken: in a hundred rows nothing is missed.
+/// Ranges of up to this many whole numbers are taken completely.
 const MAX_WHOLE_VALUES: f64 = 100.0;
 
-/// The values of a sweep that does not say how many: twenty equal steps.
+/// The default number of values: twenty equal steps.
 const DEFAULT_VALUES: u64 = 21;
 
 impl Sweep {
@@ -34,7 +34,7 @@ impl Sweep {
         let mut last: Option<(Json, S::Planned)> = None;
         for value in values {
             let value = self.set(&mut subject, value)?;
-            // Whole numbers that round to the same one are one row.
+            // Values that round to the same whole number are one row.
             if last.as_ref().is_none_or(|(last, _)| *last != value) {
                 let planned = subject.plan(last.as_ref().map(|(_, planned)| planned));
                 let report = planned.and_then(|planned| Ok((subject.report(&planned)?, planned)));
@@ -67,7 +67,7 @@ impl Sweep {
             bail!("expected --steps of 2 or more, found {steps}: both ends of a sweep are included");
         }
         let all_whole = whole && !output.log && last - first < MAX_WHOLE_VALUES;
-        // Values may be reached but for rounding.
+        // Tolerates rounding when it counts steps.
         let complete = |steps: f64| (steps + 1e-9).floor() + 1.0;
         let count = match (self.step, output.steps) {
             (Some(Step::Plus(step)), _) => complete((last - first) / step),
@@ -85,7 +85,7 @@ impl Sweep {
             Some(Step::Plus(step)) => first + f64::from(at) * step,
             Some(Step::Times(factor)) => first * factor.powf(f64::from(at)),
             None if all_whole && output.steps.is_none() => first + f64::from(at),
-            // The last value without the rounding of a product.
+            // The last value, without the rounding of a product.
             None if at == count - 1 => last,
             None if output.log => first * (last / first).powf(part(at)),
             None => first + (last - first) * part(at),
@@ -93,7 +93,7 @@ impl Sweep {
         Ok((0..count).map(value).map(without_rounding).collect())
     }
 
-    /// Sets the flag, and tells to what: a whole number is rounded first.
+    /// Sets the flag and returns its value; a whole number is rounded first.
     fn set(&self, subject: &mut impl Subject, value: f64) -> Result<Json> {
         match self.find(&mut subject.numbers())? {
             Number::Real(slot) => {
@@ -120,14 +120,14 @@ impl Sweep {
     }
 }
 
-/// 0.4 for what should be 0.4 and became 0.39999999999999997.
+/// Returns 0.4 for 0.39999999999999997.
 fn without_rounding(value: f64) -> f64 {
-    /// Fewer than a float has, more than anybody writes.
+    /// Fewer digits than a float has, more than anybody writes.
     const DIGITS: usize = 13;
     format!("{value:.DIGITS$e}").parse().unwrap_or(value)
 }
 
-/// How far a sweep is: on a terminal only, and on stderr; gone when it is dropped.
+/// The progress of a sweep: on a terminal only, on stderr. Dropping it clears it.
 fn progress(rows: usize) -> Result<ProgressBar> {
     let style = ProgressStyle::with_template("{bar:40} {pos} of {len} plans in {elapsed}")?;
     Ok(ProgressBar::new(rows as u64).with_style(style).with_finish(ProgressFinish::AndClear))

@@ -1,4 +1,4 @@
-//! The flags that describe a multilevel table, which several plans share.
+//! The flags that describe a multilevel table, shared by several plans.
 
 use anyhow::{Result, bail};
 use oneread::layout::MultilevelLayout;
@@ -10,7 +10,7 @@ use super::sweep::Number;
 use super::{given, refused, small};
 use crate::args::plan::{Files, Items, Table};
 
-/// Each level half as large as the one before, as in the paper's Table I.
+/// Each level is half as large as the one before, as in the paper's Table I.
 const DEFAULT_RATIO: f64 = 0.5;
 
 /// Enough for ten thousand items to find room almost surely.
@@ -23,12 +23,12 @@ impl Items {
 }
 
 impl Table {
-    /// The table that a file says.
+    /// The table from a file.
     pub(super) fn listed(levels: Vec<u64>, slots: u64) -> Self {
         Self { levels, slots: Some(slots), ..Self::default() }
     }
 
-    /// Takes the table of a file that says nothing else, if one is named.
+    /// Takes the table from a file that has nothing else, if one is named.
     pub(super) fn load(&mut self, files: &Files) -> Result<()> {
         match LayoutFile::read(files)? {
             None => {}
@@ -53,7 +53,7 @@ impl Table {
         self.slots.unwrap_or(1)
     }
 
-    /// The table for so many items, on which its size may depend.
+    /// The table for `items` items, on which its size may depend.
     pub(super) fn layout(&self, items: u64) -> Result<MultilevelLayout> {
         let layout = match (self.levels.is_empty(), self.is_geometric()) {
             (false, false) => MultilevelLayout::new(self.levels.as_slice()).map_err(refused("--levels"))?,
@@ -70,7 +70,7 @@ impl Table {
         layout.with_slots(small(self.slots(), "slots")?).map_err(refused("--slots"))
     }
 
-    /// Plans the table, unless that was the last one: it may take seconds.
+    /// Plans the table, unless it equals the last one: planning may take seconds.
     pub(super) fn plan(&self, items: &Items, last: Option<&MultilevelPlan>) -> Result<MultilevelPlan> {
         let items = items.given()?;
         let layout = self.layout(items)?;
@@ -108,14 +108,14 @@ pub(super) fn with_layout(report: Report, layout: &MultilevelLayout) -> Report {
     report.wholes("levels", "buckets", layout.levels()).whole("slots", "a bucket", layout.slots())
 }
 
-/// Adds how far the numbers of a table may be off.
+/// Adds the error bounds of a table's numbers.
 pub(super) fn with_accuracy(report: Report, plan: &MultilevelPlan) -> Report {
-    /// What the library promises of exact plans.
+    /// The accuracy that the library promises for exact plans.
     const EXACT: f64 = 1e-10;
     let (accuracy, error) = match plan.accuracy() {
         Accuracy::Exact { .. } => ("exact", EXACT),
         Accuracy::Close { relative_error } => ("close", relative_error),
-        // A crisis is as good as certain there.
+        // A crisis is almost certain there.
         Accuracy::Overloaded => ("overloaded", f64::NAN),
         Accuracy::Estimated => ("estimated", f64::NAN),
         _ => ("unknown", f64::NAN),
@@ -127,8 +127,8 @@ pub(super) fn with_accuracy(report: Report, plan: &MultilevelPlan) -> Report {
     )
 }
 
-/// Whether any item can come to a level; the one behind the last is that of items without room. For
-/// that, all its buckets above must be full.
+/// Reports whether any item can come to a level. The level after the last means items without room,
+/// for which all their buckets must be full.
 pub(super) fn is_reachable(layout: &MultilevelLayout, items: u64, level: usize) -> bool {
     // At most 64 levels of 1024 slots.
     level <= layout.level_count() && level as u64 * u64::from(layout.slots()) < items

@@ -1,4 +1,4 @@
-//! `oneread simulate`: designs tried out before they are built.
+//! `oneread simulate`: tries out designs before they are built.
 
 mod table;
 

@@ -66,7 +66,7 @@ fn moves(args: &Table) -> Moves {
     }
 }
 
-/// What is printed. Of a single trial there are no standard errors: these are null then.
+/// The output. A single trial has no standard errors: these are null then.
 #[derive(Serialize)]
 struct Document {
     items: u64,
@@ -74,8 +74,8 @@ struct Document {
     steps: u64,
     trials: u64,
     seed: u64,
-    /// Items in the stash, averaged over the steps after the first 16 an item; null if there were
-    /// no more.
+    /// Items in the stash, averaged over all steps but the first 16 per item; null without such
+    /// steps.
     mean_stash: Option<f64>,
     mean_stash_standard_error: Option<f64>,
     end_stash: f64,
@@ -87,7 +87,7 @@ struct Document {
     level_occupancy: Vec<f64>,
     level_occupancy_standard_error: Vec<f64>,
     level_maximum: Vec<u64>,
-    /// How many trials ended with 0, 1, 2, … items in the stash.
+    /// The number of trials that ended with 0, 1, 2, … items in the stash.
     end_stash_counts: Vec<u64>,
     moves_an_insertion: Option<f64>,
     moves_a_deletion: Option<f64>,
@@ -167,7 +167,7 @@ impl Document {
     }
 }
 
-/// Four digits or so; what is not known is a dash.
+/// Formats about four digits; unknown values are a dash.
 fn number(value: f64) -> String {
     match value {
         _ if value.is_nan() => "–".to_owned(),

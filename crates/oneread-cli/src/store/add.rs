@@ -1,4 +1,4 @@
-//! `oneread store add`: many pairs from stdin, into a store that changes.
+//! `oneread store add`: adds many pairs from stdin to a live store.
 
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ pub(super) fn run(args: &Add) -> Result<()> {
     let start = Instant::now();
     let import = args.as_import();
     let inputs = [Input::new(&import.files[0], import.format)?];
-    // What is acknowledged before the end is of no interest.
+    // No sync per change is needed: only the end is acknowledged.
     let options = StoreOptions::new().sync(SyncPolicy::Never).seed(args.seed);
     let store = open_with(&args.path, options)?;
     live::run(&import, &inputs, store, start)

@@ -1,4 +1,4 @@
-//! A store to be read, sealed or live.
+//! Reads a store, sealed or live.
 
 use std::io;
 use std::path::Path;
@@ -15,11 +15,11 @@ pub(super) enum Any {
     Live(Store),
 }
 
-/// A key and its value, or why they cannot be read.
+/// A pair, or the reason why it cannot be read.
 type Pair = Result<(Vec<u8>, Vec<u8>), Error>;
 
-/// Whether this may come of looking at a store while another process makes it live, or replaces it:
-/// in the next moment it is one or the other.
+/// Reports whether another process that makes the store live or replaces it may have caused this
+/// error. A moment later the store is one or the other.
 fn is_passing(error: &Error) -> bool {
     match error {
         Error::Live { .. } | Error::Changed | Error::Damaged { part: "header", .. } => true,
@@ -28,10 +28,9 @@ fn is_passing(error: &Error) -> bool {
     }
 }
 
-/// What comes of looking at a store, again if that may be another thing in the next moment.
+/// Looks at a store, and repeats it while the result may be transient.
 pub(super) fn settled<T>(mut look: impl FnMut() -> Result<Result<T, Error>>) -> Result<T> {
-    /// A sealed store becomes live, and a live one is replaced, once; two of them in a row are
-    /// unlikely.
+    /// A store becomes live, or is replaced, once; two such events in a row are unlikely.
     const TRIES: u32 = 5;
     let mut last = None;
     for _ in 0..TRIES {
@@ -45,7 +44,7 @@ pub(super) fn settled<T>(mut look: impl FnMut() -> Result<Result<T, Error>>) -> 
 }
 
 impl Any {
-    /// Opens the store in a file, also while another process writes to it. Errors name it.
+    /// Opens a store, also while another process writes to it. Errors name it.
     pub(super) fn open(path: &Path) -> Result<Self> {
         opened(path, || settled(|| Ok(Self::open_as_it_is(path, reader(path)?))))
     }

@@ -1,4 +1,4 @@
-//! `oneread store backup`: a copy of one moment.
+//! `oneread store backup`: copies a store as of one moment.
 
 use anyhow::{Context, Result, bail};
 use oneread_store::{Builder, Occupant, Options};
@@ -12,7 +12,7 @@ use crate::output::{print, print_json};
 
 pub(super) fn run(args: &Backup) -> Result<()> {
     let store = Any::open(&args.path)?;
-    // Looked at before anything is read, and again when the copy is made.
+    // Checked before anything is read, and again when the copy is made.
     let lock = target::locked(&args.copy)?;
     if lock.occupant() != Occupant::Nothing {
         bail!("{}: there already is such a file: name another one, or remove it", args.copy.display());

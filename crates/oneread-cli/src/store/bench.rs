@@ -1,4 +1,4 @@
-//! `oneread store bench`: how long lookups take, and what they read.
+//! `oneread store bench`: measures the times and reads of lookups.
 
 use std::path::Path;
 
@@ -13,11 +13,11 @@ use super::{explained, opened, reader};
 use crate::args::store::Bench;
 use crate::output::{print, print_json};
 
-/// Of lookups that find nothing cached, so few that one in twenty reads a page that another has
+/// Pages per uncached hit: few enough lookups that only one in twenty reads a page that another has
 /// read.
 const PAGES_A_COLD_HIT: u64 = 10;
 
-/// The same for misses that read a page in a hundred lookups.
+/// Uncached misses per page, likewise, at one page read in a hundred lookups.
 const COLD_MISSES_A_PAGE: u64 = 10;
 
 #[derive(Serialize)]
@@ -29,10 +29,10 @@ struct Report {
     reader: &'static str,
     seed: u64,
     ram_bytes_per_key: f64,
-    /// `None` of a live store, whose segments have plans of their own.
+    /// `None` for a live store, whose segments have plans of their own.
     planned_reads_per_hit: Option<f64>,
     planned_reads_per_miss: Option<f64>,
-    /// Of all lookups; `None` if there are no keys.
+    /// The average over all lookups; `None` if there are no keys.
     reads_per_hit: Option<f64>,
     reads_per_miss: Option<f64>,
     runs: Vec<Run>,
@@ -46,14 +46,14 @@ struct Run {
     summary: measure::Summary,
 }
 
-/// What there is to tell of a store beside its lookups.
+/// The facts of a store besides its lookups.
 struct Facts {
     items: u64,
     /// Changes in the log.
     buffered: u64,
     pages: u64,
     ram_bytes_per_key: f64,
-    /// Reads a hit and a miss.
+    /// Reads per hit and per miss.
     planned: Option<(f64, f64)>,
 }
 
@@ -93,12 +93,12 @@ pub(super) fn run(args: &Bench) -> Result<()> {
         });
     }
     opened(&args.path, || {
-        // Says more of what is wrong than a map can.
+        // Its errors say more than those of a map.
         reader(&args.path)?;
         // SAFETY: a sealed store is not changed in place while it is open, and a live one is not
         // opened so: building one gives a new file its name, and the map keeps the old one. Every
         // position is checked against the length of the map, and every page against its checksum.
-        // (Whoever truncates the file in place ends this process by a signal.)
+        // (Truncating the file in place ends this process by a signal.)
         let store = unsafe { Sealed::open_mapped(&args.path) }.map_err(explained)?;
         bench_sealed(&store, args)
     })
@@ -122,7 +122,7 @@ fn bench(store: &impl Lookups, facts: &Facts, sample: &Sample, args: &Bench) -> 
     let warm = measure_all(if sample.is_empty() { 0 } else { lookups }, lookups, 0)?;
     let cold = if args.cold {
         forget(&args.path)?;
-        // A page that comes again is cached by then. Misses seldom read any.
+        // Pages read twice would be cached. Misses rarely read any.
         let hits = lookups.min(facts.pages.div_ceil(PAGES_A_COLD_HIT)).min(sample.len());
         let misses = lookups.min(facts.pages.saturating_mul(COLD_MISSES_A_PAGE).max(1));
         Some(measure_all(hits, misses, lookups)?)
@@ -188,18 +188,18 @@ fn text(
     )
 }
 
-/// Asks the system to forget what it has cached of a file.
+/// Asks the system to drop its cache of a file.
 #[cfg(target_os = "linux")]
 fn forget(path: &Path) -> Result<()> {
     use rustix::fs::{Advice, fadvise};
     let file = std::fs::File::open(path).context("cannot open it")?;
-    // What is not on the medium yet cannot be forgotten.
+    // Pages that are not on the medium yet cannot be dropped.
     file.sync_all().context("cannot sync it")?;
-    fadvise(&file, 0, None, Advice::DontNeed).context("the system does not forget what it has cached")
+    fadvise(&file, 0, None, Advice::DontNeed).context("the system does not drop its cache of the file")
 }
 
-/// Asks the system to forget what it has cached of a file.
+/// Asks the system to drop its cache of a file.
 #[cfg(not(target_os = "linux"))]
 fn forget(_: &Path) -> Result<()> {
-    anyhow::bail!("this system cannot be asked to forget what it has cached: leave out --cold")
+    anyhow::bail!("this system cannot drop its cache of a file: leave out --cold")
 }

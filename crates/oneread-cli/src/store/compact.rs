@@ -1,4 +1,4 @@
-//! `oneread store compact`: small files for a store that changes.
+//! `oneread store compact`: shrinks the files of a live store.
 
 use anyhow::Result;
 use oneread_store::{Occupant, Sealed, Store, StoreOptions};

@@ -1,4 +1,4 @@
-//! `oneread store create`: a store without keys.
+//! `oneread store create`: creates an empty store.
 
 use anyhow::{Result, bail};
 use oneread_store::{Builder, Occupant, Options};

@@ -1,4 +1,4 @@
-//! `oneread store delete`: keys out of a store that changes.
+//! `oneread store delete`: deletes keys from a live store.
 
 use anyhow::Result;
 use oneread_store::Batch;

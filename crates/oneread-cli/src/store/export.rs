@@ -1,4 +1,4 @@
-//! `oneread store export`: all pairs as rows.
+//! `oneread store export`: prints all pairs as rows.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use super::{explained, opened};
 use crate::Outcome;
 use crate::args::store::Export;
 
-/// Written at once.
+/// The bytes per write.
 const BUFFER: usize = 1 << 18;
 
 pub(super) fn run(args: &Export) -> Result<Outcome> {
@@ -30,7 +30,7 @@ pub(super) fn run(args: &Export) -> Result<Outcome> {
             Ok((key, value)) => write_row(&key, &value, args.format, &mut rows),
             Err(error) if args.skip_damaged && error.is_damage() => damaged += 1,
             Err(error) => {
-                // What came before is whole, and stays.
+                // Earlier pairs are valid, and stay.
                 write(&mut rows)?;
                 let error = explained(error).context("only a part was written");
                 return opened(&args.path, || Err(error));

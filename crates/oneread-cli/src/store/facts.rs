@@ -1,5 +1,4 @@
-//! What there is to tell about a store: rows of a table for people, fields of a document for
-//! programs.
+//! The facts of a store: rows of a table for people, fields of a document for programs.
 
 use indicatif::{HumanBytes, HumanCount};
 use oneread_store::Report;
@@ -7,7 +6,7 @@ use serde::Serialize;
 
 use crate::output::{self, Align};
 
-/// What a building made.
+/// The result of a build.
 #[derive(Clone, Serialize)]
 pub(crate) struct Built {
     pub(crate) items: u64,
@@ -47,11 +46,11 @@ impl Built {
     }
 }
 
-/// The bytes of a file, and how many times those of its keys and values that is. Of a small store
-/// only how many these are: its file is as large as files of stores are at least, and the quotient
-/// would say nothing of how well they are kept.
+/// Formats the length of a file, with its ratio to the bytes of keys and values. For a small store
+/// shows these bytes instead: the fixed size of a store file dominates, and the ratio would say
+/// nothing.
 pub(super) fn file(disk_bytes: u64, raw_bytes: u64) -> String {
-    /// The pages that even a store without keys takes are then a few in a hundred.
+    /// Above this, the fixed pages of a store are a few percent.
     const TELLING: u64 = 1 << 18;
     let bytes = format!("{} bytes ({})", HumanCount(disk_bytes), HumanBytes(disk_bytes));
     if raw_bytes < TELLING {
@@ -65,7 +64,7 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
 
-/// A name and a value a row.
+/// One row per name and value.
 pub(super) fn table(rows: impl IntoIterator<Item = (&'static str, String)>) -> String {
     let rows: Vec<_> = rows.into_iter().map(|(name, value)| [name.to_owned(), value]).collect();
     output::table([Align::Left, Align::Left], &rows)

@@ -1,4 +1,4 @@
-//! `oneread store get`: the values of keys.
+//! `oneread store get`: prints the values of keys.
 
 use std::borrow::Cow;
 use std::io::{self, Read, StdoutLock, Write};
@@ -12,13 +12,13 @@ use crate::Outcome;
 use crate::args::store::{Format, Get};
 use crate::lines::Lines;
 
-/// The most keys that are looked up at once, how many are at first, and about how many bytes of
-/// values are then in memory: the values that came so far tell how large the next ones are.
+/// The most keys per batch, the first batch, and about how many bytes of values a batch holds in
+/// memory. The values so far predict the size of the next ones.
 const MAX_KEYS: usize = 1024;
 const FIRST_KEYS: usize = 32;
 const MAX_BYTES: usize = 16 << 20;
 
-/// The most absent keys that are named.
+/// The most absent keys to name.
 const MAX_TOLD: u64 = 100;
 
 pub(super) fn run(args: &Get) -> Result<Outcome> {
@@ -56,7 +56,7 @@ impl Printing<'_> {
         Ok(())
     }
 
-    /// Prints the values of some keys, the first of which has this number.
+    /// Prints the values of some keys; the first has number `first`.
     fn keys(&mut self, keys: &[&[u8]], first: u64) -> Result<()> {
         let mut done = 0;
         while done < keys.len() {
@@ -84,7 +84,7 @@ impl Printing<'_> {
                     }
                 }
             }
-            // Each batch at once: whoever writes lines and waits for answers gets them.
+            // Flushed per batch, for interactive use: programs that write lines wait for answers.
             self.out
                 .write_all(&printed)
                 .and_then(|()| self.out.flush())
@@ -116,12 +116,12 @@ impl Printing<'_> {
     }
 }
 
-/// What is printed of bytes.
+/// Formats bytes for output.
 fn shown(bytes: &[u8], hex: bool) -> Cow<'_, [u8]> {
     if hex { Cow::Owned(to_hex(bytes)) } else { Cow::Borrowed(bytes) }
 }
 
-/// The bytes that an argument means: its own, or those of its hexadecimal digits.
+/// The bytes of an argument: its own, or those of its hexadecimal digits.
 pub(super) fn decoded<'a>(argument: &'a [u8], hex: bool, what: &str) -> Result<Cow<'a, [u8]>> {
     if !hex {
         return Ok(Cow::Borrowed(argument));

@@ -1,14 +1,14 @@
-//! How long lookups took: counts by duration, in little memory and to within a sixteenth.
+//! Histograms of lookup times, in little memory and accurate to a sixteenth.
 
 use std::time::Duration;
 
 use serde::Serialize;
 
-/// Each doubling of the time is divided into 2^4 = 16 equal parts.
+/// Each doubling of the time has 2^4 = 16 equal parts.
 const PART_BITS: u32 = 4;
 const PARTS: usize = 1 << PART_BITS;
 
-/// Counts of durations. Below 16 ns each nanosecond has its own, above each sixteenth of a
+/// Counts durations. Below 16 ns each nanosecond has its own count, above that each sixteenth of a
 /// doubling.
 #[derive(Clone)]
 pub(crate) struct Histogram {
@@ -18,7 +18,7 @@ pub(crate) struct Histogram {
     max_ns: u64,
 }
 
-/// How many took at least `from_ns` and less than `below_ns`.
+/// The number of lookups that took at least `from_ns` and less than `below_ns`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Doubling {
     pub(crate) from_ns: u64,
@@ -48,17 +48,17 @@ impl Histogram {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// Exact; `None` without durations, as all below.
+    /// The exact mean; `None` without durations, like all below.
     pub(crate) fn mean_ns(&self) -> Option<f64> {
         (self.total > 0).then(|| self.sum_ns as f64 / self.total as f64)
     }
 
-    /// Exact.
+    /// The exact maximum.
     pub(crate) fn max_ns(&self) -> Option<u64> {
         (self.total > 0).then_some(self.max_ns)
     }
 
-    /// A time that this part of the durations did not exceed: at most a sixteenth more than needed.
+    /// A time that this fraction of the durations did not exceed: at most a sixteenth too large.
     pub(crate) fn quantile_ns(&self, part: f64) -> Option<u64> {
         let wanted = (self.total as f64 * part).ceil().max(1.0) as u64;
         let mut seen = 0;
@@ -84,20 +84,20 @@ impl Histogram {
         all.split_off(empty)
     }
 
-    /// A bar for a number of lookups; it is so wide for all.
+    /// A bar for a number of lookups; all lookups together would have this `width`.
     pub(crate) fn bar(&self, lookups: u64, width: usize) -> String {
         if lookups == 0 {
             return String::new();
         }
         let share = lookups as f64 / self.total.max(1) as f64;
-        // What is there is seen.
+        // Counts above 0 are always visible.
         let eighths = ((share * (8 * width) as f64).round() as usize).max(1);
         let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
         format!("{}{rest} {:.2}%", "█".repeat(eighths / 8), share * 100.0)
     }
 }
 
-/// Which count a duration belongs to.
+/// The index of a duration's count.
 fn index(ns: u64) -> usize {
     let octave = ns.checked_ilog2().unwrap_or(0);
     if octave < PART_BITS {
@@ -107,7 +107,7 @@ fn index(ns: u64) -> usize {
     (octave - PART_BITS + 1) as usize * PARTS + part
 }
 
-/// The shortest duration of a count; after the last, the longest there is.
+/// The shortest duration of a count; after the last, the longest possible.
 fn start(index: usize) -> u64 {
     let (octave, part) = (index / PARTS, (index % PARTS) as u64);
     if octave == 0 {
@@ -117,7 +117,7 @@ fn start(index: usize) -> u64 {
     if shift > u64::BITS - PART_BITS - 1 { u64::MAX } else { (PARTS as u64 + part) << shift }
 }
 
-/// A time as people read it.
+/// Formats a time for people.
 pub(crate) fn time(ns: f64) -> String {
     let (value, unit) = match ns {
         ns if ns < 1e3 => (ns, "ns"),

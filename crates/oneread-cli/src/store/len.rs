@@ -1,4 +1,4 @@
-//! `oneread store len`: the number of keys.
+//! `oneread store len`: prints the number of keys.
 
 use anyhow::Result;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Lookups by several threads, with their times and reads.
+//! Measures lookups by several threads: times and reads.
 
 use std::borrow::Cow;
 use std::thread;
@@ -15,7 +15,7 @@ use crate::output::{Align, table};
 pub(crate) trait Lookups: Sync {
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error>;
 
-    /// What was read since it was opened.
+    /// The reads since it was opened.
     fn reads(&self) -> Reads;
 }
 
@@ -39,19 +39,19 @@ impl Lookups for Store {
     }
 }
 
-/// What a number of lookups took.
+/// The cost of a number of lookups.
 pub(crate) struct Measured {
     pub(crate) lookups: u64,
-    /// Those that found their key.
+    /// Lookups that found their key.
     pub(crate) found: u64,
     seconds: f64,
     pub(crate) histogram: Histogram,
     reads: Reads,
-    /// Bytes that came from the medium, and not from a cache of the system, where that is known.
+    /// Bytes read from the medium rather than from a cache of the system, if known.
     disk_bytes: Option<u64>,
 }
 
-/// Looks up keys 0, 1, … of a function by so many threads, and hands each value to another one.
+/// Looks up keys 0, 1, … of `key` on `threads` threads, and passes each value to `check`.
 pub(crate) fn measure<'k>(
     store: &impl Lookups,
     lookups: u64,
@@ -66,7 +66,7 @@ pub(crate) fn measure<'k>(
         for number in first..end {
             let key = key(number);
             let start = Instant::now();
-            // Copied, as by most who look something up.
+            // Copied, as most users do.
             let value = store.get(&key)?;
             histogram.add(start.elapsed());
             if let Some(value) = value {
@@ -112,7 +112,7 @@ pub(crate) fn measure<'k>(
     Ok(measured)
 }
 
-/// What was read between two looks at the counters.
+/// The reads between two states of the counters.
 fn difference(mut after: Reads, before: Reads) -> Reads {
     after.hits -= before.hits;
     after.misses -= before.misses;
@@ -122,18 +122,18 @@ fn difference(mut after: Reads, before: Reads) -> Reads {
     after
 }
 
-/// The bytes that this process has had read from disks. (Those that it maps are among them.)
+/// The bytes that this process has read from disks, including mapped ones.
 fn disk_bytes_read() -> Option<u64> {
     let counters = std::fs::read_to_string("/proc/self/io").ok()?;
     counters.lines().find_map(|line| line.strip_prefix("read_bytes: ")?.parse().ok())
 }
 
-/// The same for programs.
+/// The measurements for programs.
 #[derive(Serialize)]
 pub(crate) struct Summary {
     lookups: u64,
     found: u64,
-    /// Pages read a lookup that found its key, and one that did not; `None` if there was none.
+    /// Pages read per hit and per miss; `None` if there was none.
     reads_per_hit: Option<f64>,
     reads_per_miss: Option<f64>,
     /// Large values read.
@@ -185,7 +185,7 @@ impl Measured {
     }
 }
 
-/// A column for each of some measurements: how many a second, and times.
+/// A column for each measurement: lookups per second, and times.
 pub(crate) fn times(measured: &[(&str, &Measured)]) -> String {
     let row = |name: &str, cell: &dyn Fn(&Measured) -> String| -> Vec<String> {
         let cells = measured.iter().map(|(_, measured)| cell(measured));
@@ -217,11 +217,11 @@ pub(crate) fn times(measured: &[(&str, &Measured)]) -> String {
     table(aligns(Align::Right, measured.len()), &rows)
 }
 
-/// A column of bars for each of some measurements, a row for each doubling of the time.
+/// A column of bars for each measurement, with a row for each doubling of the time.
 pub(crate) fn bars(measured: &[(&str, &Measured)]) -> String {
-    /// All columns together.
+    /// The width of all columns together.
     const WIDTH: usize = 60;
-    /// Lookups that took longer than this part of all others share a row.
+    /// Lookups slower than this fraction of all others share a row.
     const SHOWN: f64 = 0.999;
     let doublings: Vec<_> = measured.iter().map(|(_, measured)| measured.histogram.doublings()).collect();
     let mut from: Vec<u64> = doublings.iter().flatten().map(|doubling| doubling.from_ns).collect();

@@ -1,9 +1,9 @@
-//! How far the work is: on a terminal only, and on stderr.
+//! Progress bars: on a terminal only, on stderr.
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
-/// Of the bytes of files if they are known, else of those that came.
+/// Progress by the bytes of files, or a counter if their length is not known.
 pub(super) fn bytes(expected: Option<u64>) -> Result<ProgressBar> {
     let (bar, template) = match expected {
         Some(bytes) => (
@@ -17,25 +17,25 @@ pub(super) fn bytes(expected: Option<u64>) -> Result<ProgressBar> {
     styled(bar.with_message("0"), template)
 }
 
-/// Of records that are placed and written.
+/// Progress of placing and writing records.
 pub(super) fn records(expected: u64) -> Result<ProgressBar> {
     let template = "{bar:20} {human_pos}/{human_len} records written, {per_sec}, {eta} left";
     styled(ProgressBar::new(expected), template)
 }
 
-/// Of records that are read.
+/// Progress of reading records.
 pub(super) fn read(expected: u64) -> Result<ProgressBar> {
     let template = "{bar:20} {human_pos}/{human_len} records read, {per_sec}, {eta} left";
     styled(ProgressBar::new(expected), template)
 }
 
-/// Of pages that are checked.
+/// Progress of checking pages.
 pub(super) fn pages() -> Result<ProgressBar> {
     let template = "{bar:20} {human_pos}/{human_len} pages checked, {per_sec}, {eta} left";
     styled(ProgressBar::new(0), template)
 }
 
-/// Gone when it is dropped.
+/// Styles a bar; dropping it clears it.
 fn styled(bar: ProgressBar, template: &str) -> Result<ProgressBar> {
     Ok(bar.with_style(ProgressStyle::with_template(template)?).with_finish(ProgressFinish::AndClear))
 }

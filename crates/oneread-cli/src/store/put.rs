@@ -1,4 +1,4 @@
-//! `oneread store put`: a value for a key, in a store that changes.
+//! `oneread store put`: sets the value of a key in a live store.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -24,8 +24,8 @@ pub(super) fn run(args: &Put) -> Result<()> {
     opened(&args.path, || store.put(&key, &value).and_then(|()| store.close()).map_err(explained))
 }
 
-/// Opens a store that changes; a sealed one becomes one, and where there is none it is made if
-/// there is a seed for it.
+/// Opens a store for writing, which makes a sealed one live. With a `seed`, creates a missing
+/// store.
 pub(super) fn open_to_write(path: &Path, seed: Option<u64>) -> Result<Store> {
     let Some(seed) = seed else {
         return opened(path, || Store::open(path, StoreOptions::new()).map_err(explained));
@@ -33,7 +33,7 @@ pub(super) fn open_to_write(path: &Path, seed: Option<u64>) -> Result<Store> {
     open_with(path, StoreOptions::new().seed(seed))
 }
 
-/// The same with options; where there is no store, one is made.
+/// Like [`open_to_write`], but with options, and always creates a missing store.
 pub(super) fn open_with(path: &Path, options: StoreOptions) -> Result<Store> {
     let lock = target::locked(path)?;
     opened(path, || match lock.occupant() {

@@ -1,4 +1,4 @@
-//! `oneread store remove`: many keys from stdin, out of a store that changes.
+//! `oneread store remove`: deletes many keys, read from stdin, from a live store.
 
 use std::io;
 
@@ -10,21 +10,21 @@ use super::{explained, opened};
 use crate::args::store::Remove;
 use crate::lines::Lines;
 
-/// Keys that are deleted together.
+/// The keys per batch.
 const TOGETHER: usize = 256;
 
 pub(super) fn run(args: &Remove) -> Result<()> {
-    // What is acknowledged before the end is of no interest.
+    // No sync per change is needed: only the end is acknowledged.
     let options = StoreOptions::new().sync(SyncPolicy::Never);
     let store = opened(&args.path, || Store::open(&args.path, options).map_err(explained))?;
     let mut batch = Batch::new();
     let removed = remove(args, &store, &mut batch);
-    // What came before a failure stays.
+    // Earlier deletions stay after a failure.
     let done = || store.batch(&mut batch).and_then(|()| store.close());
     opened(&args.path, || done().map_err(explained)).and(removed)
 }
 
-/// Deletes the keys from stdin, and leaves the last ones to be deleted.
+/// Deletes the keys from stdin; leaves the last batch to the caller.
 fn remove(args: &Remove, store: &Store, batch: &mut Batch) -> Result<()> {
     let mut lines = Lines::new(io::stdin().lock());
     let mut number = 0u64;

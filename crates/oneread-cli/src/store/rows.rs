@@ -1,4 +1,4 @@
-//! How pairs are written as rows, so that importing them gives the same pairs.
+//! Writes pairs as rows, so that importing them gives the same pairs.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -9,12 +9,12 @@ use crate::args::store::Format;
 pub(super) const KEY: &str = "key";
 pub(super) const VALUE: &str = "value";
 
-/// Comes after the name of a field of JSON whose bytes are in base64.
+/// The suffix of JSON field names whose bytes are in base64.
 pub(super) const ENCODED: &str = "_base64";
 
 const QUOTE: u8 = b'"';
 
-/// What separates the fields of a row; JSON Lines have none.
+/// The delimiter of fields; JSON Lines have none.
 pub(super) const fn delimiter(format: Format) -> Option<u8> {
     match format {
         Format::Csv => Some(b','),
@@ -23,7 +23,7 @@ pub(super) const fn delimiter(format: Format) -> Option<u8> {
     }
 }
 
-/// Appends the first row, if the format has one.
+/// Appends the header, if the format has one.
 pub(super) fn write_header(format: Format, out: &mut Vec<u8>) {
     if delimiter(format).is_some() {
         write_row(KEY.as_bytes(), VALUE.as_bytes(), format, out);
@@ -49,8 +49,8 @@ pub(super) fn write_row(key: &[u8], value: &[u8], format: Format, out: &mut Vec<
     out.push(b'\n');
 }
 
-/// Appends a pair as an object and a line end, with the names of the value's fields if it is a row
-/// of CSV. A value that is a JSON object stays one.
+/// Appends a pair as an object and a line end. If the value is a row of CSV, `columns` names its
+/// fields. A value that is a JSON object stays one.
 pub(super) fn write_object(key: &[u8], value: &[u8], columns: &[String], out: &mut Vec<u8>) {
     if columns.is_empty() && !is_object(value) {
         return write_row(key, value, Format::Jsonl, out);
@@ -66,7 +66,7 @@ pub(super) fn write_object(key: &[u8], value: &[u8], columns: &[String], out: &m
         out.push(b',');
         match columns.get(at) {
             Some(name) => write_member(name, field, out),
-            // A field without a name has its number, as `import --no-header` counts them.
+            // A field without a name has its number, as in `import --no-header`.
             None => write_member(&(at + 2).to_string(), field, out),
         }
     }
@@ -79,14 +79,14 @@ fn is_object(value: &[u8]) -> bool {
         && serde_json::from_slice::<serde::de::IgnoredAny>(value).is_ok()
 }
 
-/// The fields of a row of CSV without a line end.
+/// The fields of a CSV row without its line end.
 fn fields(row: &[u8]) -> Vec<Vec<u8>> {
     let mut fields = Vec::new();
     let mut parser = csv_core::Reader::new();
     let (mut rest, mut field) = (row, Vec::new());
     let mut buffer = [0; 1 << 10];
     loop {
-        // Without bytes it is told that the row has ended.
+        // Empty input tells the parser that the row has ended.
         let (result, read, written) = parser.read_field(rest, &mut buffer);
         rest = &rest[read..];
         field.extend_from_slice(&buffer[..written]);
@@ -103,7 +103,7 @@ fn fields(row: &[u8]) -> Vec<Vec<u8>> {
     }
 }
 
-/// Appends a field, in quotes if something in it has a meaning.
+/// Appends a field, in quotes if it contains special characters.
 pub(super) fn write_field(field: &[u8], delimiter: u8, out: &mut Vec<u8>) {
     let means = |&byte: &u8| byte == delimiter || matches!(byte, QUOTE | b'\n' | b'\r');
     if !field.iter().any(means) {
@@ -120,14 +120,14 @@ pub(super) fn write_field(field: &[u8], delimiter: u8, out: &mut Vec<u8>) {
     out.push(QUOTE);
 }
 
-/// Appends the name and the value of a field of JSON.
+/// Appends the name and the value of a JSON field.
 fn write_member(name: &str, bytes: &[u8], out: &mut Vec<u8>) {
     let (encoded, text) = match std::str::from_utf8(bytes) {
         Ok(text) => ("", text.into()),
         Err(_) => (ENCODED, BASE64.encode(bytes).into()),
     };
     let text: std::borrow::Cow<'_, str> = text;
-    // A string is always JSON, and a vector takes all of it.
+    // Strings always serialize, and writing to a vector cannot fail.
     serde_json::to_writer(&mut *out, &format!("{name}{encoded}")).expect("a string");
     out.push(b':');
     serde_json::to_writer(out, &text).expect("a string");

@@ -1,4 +1,4 @@
-//! Keys of a store drawn at random, and keys that are not in it.
+//! Draws random keys of a store, and keys that are not in it.
 
 use std::borrow::Cow;
 
@@ -10,20 +10,19 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use super::progress;
 
-/// The most keys that are drawn; they are kept in memory.
+/// The most keys to draw; they are kept in memory.
 const MOST: u64 = 100_000;
 
-/// The bytes of a foreign key: two random ones are equal, or one is a stored key, with a chance of
-/// 2^-128.
+/// The bytes of an absent key: with a chance of 2^-128 two random ones are equal, or one is stored.
 const FOREIGN: usize = 16;
 
-/// Keys of a store, each as likely as any other, in random order.
+/// Keys of a store, drawn uniformly, in random order.
 pub(super) struct Sample {
     keys: Vec<Vec<u8>>,
     seed: u64,
 }
 
-/// From all pairs of a store, about so many.
+/// Draws `count` keys from all pairs of a store, `about` of them.
 fn from_all(
     pairs: impl Iterator<Item = Result<(Vec<u8>, Vec<u8>), Error>>,
     about: u64,
@@ -50,8 +49,8 @@ fn from_all(
     Ok(keys)
 }
 
-/// From a large sealed store: at most one key from each of so many pages, drawn evenly over the
-/// file and read in its order.
+/// Draws at most one key from each of `count` pages of a large sealed store. The pages are evenly
+/// spread over the file and read in its order.
 fn from_some_pages<R: ReadAt>(store: &Sealed<R>, count: u64, random: &mut Pcg64Mcg) -> Result<Vec<Vec<u8>>> {
     let pages = store.stats().pages;
     let start = |part: u64| (u128::from(pages) * u128::from(part) / u128::from(count)) as u64;
@@ -68,15 +67,15 @@ fn from_some_pages<R: ReadAt>(store: &Sealed<R>, count: u64, random: &mut Pcg64M
             progress.set_position(part);
         }
     }
-    // A key among n was drawn with chance 1/n of its page's; kept with n in the most, all have the
-    // same.
+    // A key is drawn with probability 1/n from a page of n keys. Keeping it with probability
+    // n/`most` makes all keys equally likely.
     let most = drawn.iter().map(|&(keys, _)| keys as u64).max().unwrap_or(1);
     drawn.retain(|&(keys, _)| reduce(random.next_u64(), most) < keys as u64);
     Ok(drawn.into_iter().map(|(_, key)| key).collect())
 }
 
 impl Sample {
-    /// Draws up to so many keys. A damaged page among those that are read is an error.
+    /// Draws up to `count` keys. A damaged page among those read is an error.
     pub(super) fn draw<R: ReadAt>(store: &Sealed<R>, count: u64, seed: u64) -> Result<Self> {
         let count = count.min(MOST);
         let mut random = Pcg64Mcg::seed_from_u64(seed);
@@ -88,7 +87,7 @@ impl Sample {
         Ok(Self::shuffled(keys, random, seed))
     }
 
-    /// The same from a store that changes; reads all of it.
+    /// Like [`draw`](Self::draw), but from a live store; reads all of it.
     pub(super) fn draw_live(store: &Store, count: u64, seed: u64) -> Result<Self> {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let keys = from_all(store.iter(), store.len()?, count.min(MOST), &mut random)?;
@@ -115,7 +114,7 @@ impl Sample {
         Cow::Borrowed(&self.keys[(number % self.len()) as usize])
     }
 
-    /// A key that the store has not.
+    /// A key that is not in the store.
     pub(super) fn foreign(&self, number: u64) -> Cow<'static, [u8]> {
         let mut key = [0; FOREIGN];
         Pcg64Mcg::new(u128::from(self.seed) << 64 | u128::from(number) << 1 | 1).fill_bytes(&mut key);

@@ -1,4 +1,4 @@
-//! `oneread store seal`: one file of a store that changes.
+//! `oneread store seal`: turns a live store into one sealed file.
 
 use anyhow::Result;
 use oneread_store::{Occupant, Sealed, Store, StoreOptions};
@@ -12,7 +12,7 @@ use crate::output::{print, print_json};
 #[derive(Serialize)]
 struct Report {
     items: u64,
-    /// The bytes of the one file.
+    /// The bytes of that file.
     disk_bytes: u64,
     /// The bytes of all keys and values.
     raw_bytes: u64,

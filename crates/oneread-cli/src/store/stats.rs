@@ -1,4 +1,4 @@
-//! `oneread store stats`: what a store is, and what a lookup reads.
+//! `oneread store stats`: describes a store, and what a lookup reads.
 
 use anyhow::Result;
 use indicatif::{HumanBytes, HumanCount};
@@ -13,18 +13,18 @@ use super::{explained, opened};
 use crate::args::store::Stats;
 use crate::output::{Align, print, print_json, table};
 
-/// Which keys are looked up: always the same.
+/// The seed of the drawn keys, so that they are always the same.
 const SEED: u64 = 1;
 
 #[derive(Serialize)]
 struct Level {
     pages: u64,
     items: u64,
-    /// The part of the pages' bytes that is used.
+    /// The used fraction of page bytes.
     load: f64,
 }
 
-/// Pages that a lookup read, if it was asked for and there are keys.
+/// Pages read per lookup, if measured and if there are keys.
 #[derive(Serialize)]
 struct Measured {
     reads_per_hit: Option<f64>,
@@ -40,11 +40,11 @@ struct Report {
     disk_bytes: u64,
     key_bytes: u64,
     value_bytes: u64,
-    /// Of values that lie apart from their keys.
+    /// The bytes of values that are stored separately from their keys.
     run_bytes: u64,
     ram_bytes: u64,
     ram_bytes_per_key: f64,
-    /// Of each guide, and how many pages of level 0 share it.
+    /// The bytes of each guide, and the number of level-0 pages that share it.
     guide_bytes: u32,
     guide_homes: u32,
     utilisation: f64,
@@ -159,11 +159,11 @@ impl Report {
     }
 }
 
-/// A store that changes.
+/// The facts of a live store.
 #[derive(Serialize)]
 struct Live {
     items: u64,
-    /// Changes that are in the log, and not yet on pages.
+    /// Changes in the log that are not on pages yet.
     buffered: u64,
     segments: u64,
     pages: u64,

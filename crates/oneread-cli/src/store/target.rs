@@ -1,5 +1,4 @@
-//! A store to be made: under its name only once it is whole, and never in the place of another
-//! without a word.
+//! A store to create: under its name only once it is whole, and never silently in place of another.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,20 +8,20 @@ use oneread_store::{Builder, Occupant, Progress, Report, Sealed, StoreLock};
 
 use crate::replace::folder;
 
-/// The name of a store, with its lock: what was found there stays until the store is made.
+/// The name of a store, with its lock: the occupant stays until the store is written.
 pub(crate) struct Target {
     lock: StoreLock,
     path: PathBuf,
 }
 
 impl Target {
-    /// Takes the lock, and checks what can be checked before: that there is no file, or a store
-    /// without keys, or, with `replace`, any store or plain file; and that its folder takes files.
+    /// Takes the lock, and checks in advance: that there is no file, an empty store, or with
+    /// `replace` any store or plain file; and that its folder accepts files.
     pub(crate) fn new(path: &Path, replace: bool) -> Result<Self> {
         Self::of(path, locked(path)?, replace)
     }
 
-    /// The same with a lock that is held.
+    /// Like [`new`](Self::new), but under a lock that is held.
     pub(super) fn of(path: &Path, lock: StoreLock, replace: bool) -> Result<Self> {
         let target = || {
             match lock.occupant() {
@@ -45,13 +44,13 @@ impl Target {
         Ok(Self { lock: target().with_context(|| path.display().to_string())?, path: path.to_owned() })
     }
 
-    /// Where the store will be: there is as much room as for it, while the system's folder for
-    /// temporary files may lie in memory.
+    /// The folder of the store, which has room for temporary files; the system's temporary folder
+    /// may lie in memory.
     pub(crate) fn folder(&self) -> &Path {
         folder(&self.path)
     }
 
-    /// Makes the store.
+    /// Writes the store.
     pub(crate) fn write(self, builder: Builder, progress: impl FnMut(Progress)) -> Result<Report> {
         let written = builder.finish_locked(self.lock, progress).map_err(super::import::explained);
         written.with_context(|| self.path.display().to_string())
@@ -60,7 +59,7 @@ impl Target {
 
 const TAKEN: &str = "there already is such a file: name another one, or add --replace";
 
-/// The lock of a name that a store can have. Errors name it.
+/// Takes the lock of a store's name. Errors name it.
 pub(super) fn locked(path: &Path) -> Result<StoreLock> {
     super::opened(path, || {
         match fs::metadata(path) {

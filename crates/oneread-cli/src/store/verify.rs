@@ -1,4 +1,4 @@
-//! `oneread store verify`: whether a store is as it was written.
+//! `oneread store verify`: checks that a store is undamaged.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::output::{print, print_json};
 #[derive(Serialize)]
 struct Report {
     whole: bool,
-    /// Pages read, keys on whole ones, and large values.
+    /// The number of pages read, keys on undamaged ones, and large values.
     pages: u64,
     items: u64,
     runs: u64,
@@ -39,26 +39,26 @@ pub(super) fn run(args: &Verify) -> Result<Outcome> {
     Ok(if report.whole { Outcome::Done } else { Outcome::Negative })
 }
 
-/// Checks a store, as what it is now.
+/// Verifies a store in its current state, sealed or live.
 fn report(path: &Path, reader: FileReader, told: impl FnMut(Progress)) -> Result<Report, Error> {
     let is_live = |reader: &FileReader| matches!(Sealed::open_in(reader), Err(Error::Live { .. }));
     if !is_live(&reader) {
         let found = verify_with_progress(&reader, told)?;
-        // If the header was not whole, another process may have been writing it, to make it live.
+        // A damaged header may be mid-write by a process that makes the store live.
         if found.is_whole() || !is_live(&reader) {
             return Ok(Report::of(&found));
         }
     }
-    // Its lock ends with it.
+    // Dropping it releases its lock.
     drop(reader);
     live(path)
 }
 
-/// One that changes, and perhaps does so now.
+/// Verifies a live store, which may be changing.
 fn live(path: &Path) -> Result<Report, Error> {
     match Store::open_read_only(path).and_then(|store| store.verify()) {
         Ok(found) => Ok(Report::of(&found)),
-        // What keeps it from being opened is the damage.
+        // The damage keeps it from being opened.
         Err(error) if error.is_damage() => {
             Ok(Report { whole: false, pages: 0, items: 0, runs: 0, damage: vec![error.to_string()] })
         }

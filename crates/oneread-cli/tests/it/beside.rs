@@ -1,5 +1,5 @@
-//! Any two commands of `oneread store` beside each other, as processes: what both acknowledged is
-//! there afterwards, as if one had come after the other, and nothing else is.
+//! Any two commands of `oneread store` in concurrent processes: all acknowledged changes are there
+//! afterwards, as if one command had come after the other, and nothing else is.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use oneread_store::{Builder, Error, Options, Sealed, Store, StoreOptions};
 
 type Map = BTreeMap<String, String>;
 
-/// A command, with what tells its changes from those of another of its kind.
+/// A command, with a number that distinguishes its changes from those of its twin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Create,
@@ -52,7 +52,7 @@ const KINDS: [Kind; 15] = [
     Kind::Bench,
 ];
 
-/// What there is before.
+/// The initial state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Before {
     Nothing,
@@ -62,8 +62,8 @@ enum Before {
     Live,
 }
 
-/// A case: what there is, whether imports have `--replace`, and whether an import is still reading
-/// while the other command runs.
+/// A case: the initial state, whether imports have `--replace`, and whether an import is still
+/// reading while the other command runs.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     before: Before,
@@ -80,7 +80,7 @@ struct Run {
     replace: bool,
 }
 
-/// Keys that all stores have but those without any: one for each command to delete, one that stays.
+/// Keys of all stores but empty ones: one for each command to delete, and one that stays.
 const STAYS: &str = "stays";
 
 fn deleted(number: usize) -> String {
@@ -139,7 +139,7 @@ impl Run {
             .expect("the command starts")
     }
 
-    /// What the command reads. It may have been refused by then.
+    /// Writes the command's input. It may have been refused by then.
     fn feed(self, child: &mut Child) {
         if let Some(mut stdin) = child.stdin.take() {
             let rows: String =
@@ -152,7 +152,7 @@ impl Run {
         }
     }
 
-    /// What the command makes of a store, if it is one that it can succeed on.
+    /// Applies the command to a store, if it can succeed on it.
     fn apply(self, store: Option<&Map>, is_live: &mut bool) -> Option<Option<Map>> {
         let mut after = store.cloned();
         match self.kind {
@@ -197,7 +197,7 @@ fn copy(number: usize) -> String {
     format!("copy {number}")
 }
 
-/// What a store has, which must be whole, and whether it is live.
+/// The content of a store, which must be undamaged, and whether it is live.
 fn after(folder: &Path, name: &str) -> (Option<Map>, bool) {
     let path = folder.join(name);
     if !path.exists() {
@@ -222,10 +222,10 @@ fn after(folder: &Path, name: &str) -> (Option<Map>, bool) {
     }
 }
 
-/// Waits until an import has the lock, or was refused.
+/// Waits until an import has the lock, or is refused.
 fn wait_for_lock(folder: &Path, import: &mut Child) {
     let start = Instant::now();
-    // Who has the lock writes a line into its file. The file alone may not be locked yet.
+    // The holder of the lock writes a line into its file. An empty file may not be locked yet.
     let is_locked = || fs::read(folder.join("s.lock")).is_ok_and(|line| line.ends_with(b"\n"));
     while !is_locked() && import.try_wait().expect("a process").is_none() {
         assert!(start.elapsed() < Duration::from_secs(120));
@@ -279,7 +279,7 @@ fn run(case: Case) {
                 let is_there = message.contains("there already is");
                 let is_missing = case.before == Before::Nothing && message.contains("No such file");
                 let is_changed = message.contains("the store was changed meanwhile");
-                // What is sealed becomes live only while nobody reads it.
+                // A sealed store becomes live only while nobody reads it.
                 let is_read = matches!(case.before, Before::Empty | Before::Sealed)
                     && message.contains("the sealed store is being read");
                 let allowed = match kind {
@@ -354,7 +354,7 @@ fn run(case: Case) {
     assert!(names.is_empty(), "{case:?} left {names:?}");
 }
 
-/// A `put` that was acknowledged while an `import` was reading was gone when the import ended.
+/// A `put` acknowledged while an `import` was reading was lost when the import ended.
 #[test]
 fn any_two_commands_beside_each_other_lose_nothing_and_leave_nothing() {
     let mut cases = Vec::new();

@@ -1,7 +1,7 @@
-//! The tables of `docs/choosing.md` are what the solvers say today.
+//! Compares the tables of `docs/choosing.md` with the solvers.
 //!
-//! `cargo xtask choosing` writes them anew: it runs the test below with a variable that makes it
-//! write instead of compare.
+//! `cargo xtask choosing` updates them: it runs the test below with a variable that makes it write
+//! instead of compare.
 
 use std::fs;
 use std::path::Path;
@@ -35,7 +35,7 @@ fn the_tables_of_choosing_are_what_the_solvers_say() {
     assert_eq!(found, expected, "docs/choosing.md is stale: run `cargo xtask choosing`");
 }
 
-/// A row per need and rate: what the solver takes, its bits, and the rate that these bits deliver.
+/// A row per need and rate: the solver's choice, its bits, and the rate that these bits deliver.
 fn filters() -> String {
     let none = Needs::default();
     let delete = Needs { delete: true, ..none };

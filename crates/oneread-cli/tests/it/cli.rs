@@ -1,4 +1,4 @@
-//! The command as a user meets it: what it prints where, and its exit codes.
+//! The command from a user's view: its output, and its exit codes.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -20,14 +20,14 @@ fn demo_builds_a_store_that_reads_as_planned() {
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let number = |field: &str| report[field].as_f64().unwrap_or_else(|| panic!("{field}: {report}"));
     assert_eq!((&report["keys"], &report["value_bytes"]), (&200_000.into(), &50.into()));
-    // 16 and 50 bytes a record.
+    // 16 and 50 bytes per record.
     assert_eq!(report["raw_bytes"], 200_000 * 66);
     assert!((1.0..1.01).contains(&number("reads_per_hit")), "{report}");
-    // About 5000 pages for 500,000 misses, ±500: by Chernoff's bound, 2·exp(−500²/(3·5000)), off
-    // once in eight million seeds, and the seeds are fixed.
+    // About 5000 pages for 500,000 misses, ±500: by Chernoff's bound, 2·exp(−500²/(3·5000)),
+    // exceeded for one seed in eight million, and the seeds are fixed.
     assert!(number("planned_reads_per_miss") <= 0.01, "{report}");
     assert!((number("reads_per_miss") - number("planned_reads_per_miss")).abs() < 0.001, "{report}");
-    // The calculation is for many pages of records of one size, as here; a segment is one of few.
+    // The calculation assumes many pages of records of one size, as here; one segment has few.
     for (planned, measured) in [
         ("planned_ram_bytes_per_key", "ram_bytes_per_key"),
         ("planned_utilisation", "utilisation"),

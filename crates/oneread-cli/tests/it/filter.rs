@@ -1,5 +1,4 @@
-//! `oneread filter` as a user meets it: against exact sets, and against everything that can be
-//! wrong.
+//! `oneread filter` from a user's view: against exact sets, and against all kinds of bad input.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -16,10 +15,10 @@ use tempfile::TempDir;
 
 const KINDS: [&str; 4] = ["bloom", "blocked", "counting", "growing"];
 
-/// Those that can be full, and whose smallest size is for a lower rate than 1%.
+/// The kinds that can be full, and whose smallest size is for a lower rate than 1%.
 const DLEFT: [&str; 2] = ["dleft", "dleft-counting"];
 
-/// All that can be full.
+/// All kinds that can be full.
 fn limited() -> impl Iterator<Item = &'static str> {
     DLEFT.into_iter().chain(["line"])
 }
@@ -28,10 +27,10 @@ fn all_kinds() -> impl Iterator<Item = &'static str> {
     KINDS.into_iter().chain(limited())
 }
 
-/// The rate that is asked for.
+/// The requested rate.
 const RATE: f64 = 0.01;
 
-/// A directory of its own for each test, in which the command runs.
+/// A separate directory for each test, in which the command runs.
 struct Shell {
     directory: TempDir,
     input: TempDir,
@@ -47,12 +46,12 @@ impl Shell {
         self.directory.path()
     }
 
-    /// Runs `oneread filter` with words of arguments and an input.
+    /// Runs `oneread filter` with arguments, separated by spaces, and an input.
     fn run(&self, args: &str, input: &[u8]) -> Output {
         let file = self.input.path().join("input");
         fs::write(&file, input).expect("input");
-        // The bounds of these tests are for one seed: 0 unless they name another or leave it to the
-        // command.
+        // The bounds of these tests are for one seed: 0, unless they name another or leave it to
+        // the command.
         let names_seed = ["--seed", "--like", "--random"].iter().any(|flag| args.contains(flag));
         let seed: &[&str] = if args.starts_with("build ") && !names_seed { &["--seed", "0"] } else { &[] };
         Command::new(env!("CARGO_BIN_EXE_oneread"))
@@ -65,7 +64,7 @@ impl Shell {
             .expect("the command starts")
     }
 
-    /// The output of a run that must succeed, without a word or a progress bar on stderr.
+    /// The output of a run that must succeed, with nothing on stderr.
     fn done(&self, args: &str, input: &[u8]) -> Vec<u8> {
         let output = self.run(args, input);
         assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""), "{args}");
@@ -102,7 +101,7 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("UTF-8")
 }
 
-/// `name 0`, `name 1`, … a line each.
+/// `name 0`, `name 1`, …, one per line.
 fn numbered(name: &str, count: u32) -> Vec<u8> {
     (0..count).flat_map(|number| format!("{name} {number}\n").into_bytes()).collect()
 }
@@ -112,7 +111,7 @@ fn every_key_is_found_and_others_at_the_planned_rate() {
     const COUNT: u32 = 200_000;
     let keys = numbered("key", COUNT);
     let exact: HashSet<&str> = text(&keys).lines().collect();
-    // Keys and others in turn, as a mixed stream has them.
+    // Keys and other lines in turn, as in a mixed stream.
     let mixed: String = (0..COUNT).map(|number| format!("other {number}\nkey {number}\n")).collect();
     for kind in all_kinds() {
         let shell = Shell::new();
@@ -124,15 +123,16 @@ fn every_key_is_found_and_others_at_the_planned_rate() {
             text(&printed).lines().partition(|line| exact.contains(line));
         assert!(found.into_iter().eq(text(&keys).lines()), "{kind} forgets keys, or changes their order");
 
-        // 2000 of 200,000 others, ±300: by Chernoff's bound, 2·exp(−300²/(3·2000)), off once in a
-        // million seeds, and the seed is fixed. A growing filter keeps a part of the rate for
-        // layers to come: it has told its own.
+        // 2000 of 200,000 others, ±300: by Chernoff's bound, 2·exp(−300²/(3·2000)), exceeded for
+        // one seed in a million, and the seed is fixed. A growing filter reserves a part of the
+        // rate for layers to come: it reports its own rate.
         let asked = RATE * f64::from(COUNT);
         let told = built["false_positive_rate"].as_f64().unwrap() * f64::from(COUNT);
         let is_limited = limited().any(|limited| limited == kind);
         let tells = kind == "growing" || is_limited;
         let expected = if tells { told } else { asked };
-        // Of the fewer that a d-left filter finds, six standard deviations: off once in 10^8 seeds.
+        // For the fewer that a d-left filter finds, six standard deviations: exceeded once in 10^8
+        // seeds.
         let tolerance = if is_limited { 6.0 * told.sqrt() } else { 300.0 };
         let count = false_positives.len() as f64;
         assert!(expected <= asked && (count - expected).abs() < tolerance, "{kind}: {count} false positives");
@@ -200,7 +200,7 @@ fn filters_have_secret_seeds_unless_they_are_to_be_merged() {
     for kind in all_kinds() {
         let shell = Shell::new();
         let seed = |name: &str| shell.json(&format!("info {name}"), b"")["seed"].as_u64().expect("a seed");
-        // Of three seeds of 64 bits, two are the same once in 6e18.
+        // Two of three 64-bit seeds are equal once in 6e18.
         for name in ["one", "two", "three"] {
             shell.done(&format!("build {name} --random --kind {kind} --items 1000"), &a);
         }
@@ -253,13 +253,13 @@ fn info_tells_the_fields_of_each_kind() {
         );
         assert_eq!(info["verified"], true);
         assert_eq!(info["items_estimated"], kind != "growing");
-        // A growing filter does not count the up to 1% that seem to be there already, and an
-        // estimate is off by a few times √m/k = √95,900/7 = 44.
+        // A growing filter does not count the up to 1% that seem to exist already, and the standard
+        // error of an estimate is √m/k = √95,900/7 = 44.
         assert!((number("items") - 10_000.0).abs() <= 200.0, "{kind}: {info}");
         assert!((number("bits_per_key") - number("bits") / number("items")).abs() < 1e-9, "{kind}");
         assert_eq!(number("bytes"), shell.read("f").len() as f64);
-        // Header, at most 48 bytes more a layer, and at most 64 that a block or word is rounded up
-        // by.
+        // The header, at most 48 bytes more per layer, and at most 64 for rounding up to a block or
+        // word.
         let overhead = number("bytes") - number("bits") / 8.0;
         assert!((128.0..=240.0).contains(&overhead), "{kind}: {overhead}");
 
@@ -269,8 +269,8 @@ fn info_tells_the_fields_of_each_kind() {
         assert_eq!(has("scheme"), ["bloom", "counting"].contains(&kind));
         assert_eq!((has("counter_bits"), has("stuck")), (kind == "counting", kind == "counting"));
         if fixed {
-            // Full to the plan: the rate is the one asked for, within what 10,000 keys vary by, and
-            // about half of the bits are set.
+            // Full to the plan: the rate is the requested one, within the variation of 10,000 keys,
+            // and about half of the bits are set.
             assert!((number("false_positive_rate") / RATE - 1.0).abs() < 0.1, "{kind}: {info}");
             assert!((0.45..0.6).contains(&number("fill")), "{kind}: {info}");
         }
@@ -292,8 +292,7 @@ fn info_tells_the_loads_and_lengths_of_d_left_filters() {
             (&kind.into(), &5.into(), &true.into())
         );
         assert_eq!(info["items_estimated"], false);
-        // At most one in a thousand seems to be there already; the counting one counts it all the
-        // same.
+        // At most one in a thousand seems to exist already; the counting filter counts it anyway.
         let most_missing = if kind == "dleft" { 30.0 } else { 0.0 };
         assert!((0.0..=most_missing).contains(&(10_000.0 - number("items"))), "{kind}: {info}");
         assert!(
@@ -311,7 +310,7 @@ fn info_tells_the_loads_and_lengths_of_d_left_filters() {
         assert_eq!(sum, fingerprints, "{kind}: {info}");
         if kind == "dleft" {
             assert_eq!((fingerprints as f64, loads.len()), (number("items"), 7));
-            // Four fingerprints share 60 bits, and the state tells another of each.
+            // Four fingerprints share 60 bits, and the state encodes another bit of each.
             let sixteen = lengths.iter().find(|length| length["bits"] == 16).unwrap();
             assert_eq!(sixteen["fingerprints"], 4 * loads[4]);
         }
@@ -329,7 +328,7 @@ fn info_tells_the_loads_and_lengths_of_d_left_filters() {
 #[test]
 fn a_merged_d_left_filter_has_the_lines_of_all() {
     let (a, b) = (numbered("a", 3000), numbered("b", 2000));
-    // Spread, and in pages: 16 of 4 KiB are for some 32,000 lines.
+    // Spread, and in pages: 16 pages of 4 KiB are for about 32,000 lines.
     for items in [6000, 60_000] {
         let shell = Shell::new();
         let flags = format!("--kind dleft --items {items} --bits-per-key 16");
@@ -351,7 +350,7 @@ fn a_merged_line_filter_has_the_lines_of_all() {
     let (a, b) = (numbered("a", 3000), numbered("b", 2000));
     let shell = Shell::new();
     let built = shell.json("build a --kind line --items 6000 --bits-per-key 13.6", &a);
-    // 160 lines of 40 slots: half of .94 of them.
+    // 160 lines of 40 slots: half of 0.94 of them.
     assert!((built["fill"].as_f64().unwrap() - 3000.0 / 6400.0).abs() < 0.005, "{built}");
     shell.done("build b --kind line --items 6000 --bits-per-key 13.6", &b);
     assert_eq!(shell.json("merge merged a b", b"")["items"], 5000);
@@ -377,7 +376,7 @@ fn a_full_filter_is_an_error_that_says_how_many_keys_are_in() {
         );
         let (_, count) = message.split_once("f: cannot be built: it is full: with ").expect(message);
         let (count, advice) = count.split_once(" keys").expect(message);
-        // More than it was made for, and less than came.
+        // More than it was made for, and fewer than came.
         let count: u64 = count.replace(',', "").parse().expect(message);
         assert!((1001..10_000).contains(&count), "{kind}: {message}");
         assert!(advice.contains("--items"), "{kind}: {message}");
@@ -385,7 +384,7 @@ fn a_full_filter_is_an_error_that_says_how_many_keys_are_in() {
         // The same lines fit once they are counted.
         shell.done(&format!("build f --kind {kind}"), &keys);
         fs::remove_file(shell.path().join("f")).unwrap();
-        // A line that comes often takes the room of one, or of few.
+        // A repeated line takes the room of one, or of few.
         shell.done(&format!("build f --kind {kind} --items 10"), &b"the same\n".repeat(1000));
         fs::remove_file(shell.path().join("f")).unwrap();
     }
@@ -394,7 +393,7 @@ fn a_full_filter_is_an_error_that_says_how_many_keys_are_in() {
 #[test]
 fn d_left_filters_that_do_not_fit_together_are_not_merged() {
     let shell = Shell::new();
-    // Each nearly full.
+    // Each is nearly full.
     for name in ["a", "b"] {
         shell.done(&format!("build {name} --kind dleft --items 1000"), &numbered(name, 1000));
     }
@@ -417,7 +416,7 @@ fn flags_shape_the_filter() {
     // ⌈16,000/512⌉ blocks.
     assert_eq!(blocked["bits"], 32 * 512);
 
-    // Whatever the scheme and the number of hashes, the rate that is asked for is kept.
+    // Every scheme and number of hashes keeps the requested rate.
     for flags in
         ["", "--hashes 3", "--scheme independent-bands", "--scheme partitioned --hashes 10", "--kind blocked"]
     {
@@ -435,7 +434,7 @@ fn keys_are_bytes_up_to_the_newline_and_nothing_is_stripped() {
     for kind in all_kinds() {
         let shell = Shell::new();
         let others: &[u8] = b"plai\nPLAIN\na\nspaces and\n\xff\n";
-        // As low as a d-left counting filter comes to; even then one of the others is found once in
+        // As low as a d-left counting filter gets; even then it finds one of the others once in
         // 2000 seeds.
         let rate = if kind == "dleft-counting" { 1e-4 } else { 1e-9 };
         shell.done(&format!("build f --rate {rate} --kind {kind}"), &joined);
@@ -495,7 +494,7 @@ fn a_file_that_comes_while_the_lines_are_read_is_not_replaced() {
         .spawn()
         .expect("the command starts");
     let mut stdin = child.stdin.take().expect("a pipe");
-    // More than a pipe holds: some of it has been read, which comes after the first look at `f`.
+    // More than a pipe holds, so some of it was read, which happens after the first look at `f`.
     stdin.write_all(&b"key\n".repeat(1 << 20)).expect("it reads");
     shell.write("f", b"another's");
     drop(stdin);

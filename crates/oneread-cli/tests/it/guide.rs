@@ -1,4 +1,4 @@
-//! The `sh` blocks of the README and the guides run, and print what they say they print.
+//! Runs the `sh` blocks of the README and the guides, and compares their output with the text.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ fn every_command_in_the_readme_and_the_guides_runs() {
     assert!(ran > 20, "only {ran} commands: are the blocks still marked `sh`?");
 }
 
-/// Runs the commands of a page one after the other in an empty folder; says how many there were.
+/// Runs the commands of a page in order in an empty folder; returns their number.
 fn run(page: &PathBuf) -> usize {
     let folder = tempfile::tempdir().expect("a folder");
     let program = Path::new(env!("CARGO_BIN_EXE_oneread"));

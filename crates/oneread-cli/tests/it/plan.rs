@@ -1,8 +1,8 @@
-//! `oneread plan` as a user meets it: the papers' numbers, the shapes of its output, and everything
-//! that can be wrong.
+//! `oneread plan` from a user's view: the papers' numbers, the forms of its output, and all kinds
+//! of bad input.
 //!
-//! Expected numbers were computed by an independent program in extended precision; each has the
-//! digits that are given.
+//! Expected numbers come from an independent program in extended precision, and are exact to the
+//! given digits.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 const TEN_THOUSAND: &str = "--items 10000 --levels 40000,10000,5000,2500,2500";
 const HUNDRED_THOUSAND: &str = "--items 100000 --levels 400000,100000,50000,25000,12500,12500";
 
-/// A directory of its own for each test, in which the command runs.
+/// A separate directory for each test, in which the command runs.
 struct Shell(TempDir);
 
 impl Shell {
@@ -32,7 +32,7 @@ impl Shell {
         fs::read_to_string(self.path(name)).expect("a file")
     }
 
-    /// The output of a run that must succeed without a word on stderr.
+    /// The output of a run that must succeed with nothing on stderr.
     fn done(&self, args: &str) -> String {
         let output = run(self.0.path(), args);
         assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""), "{args}");
@@ -44,7 +44,7 @@ impl Shell {
     }
 }
 
-/// Runs `oneread plan` with words of arguments.
+/// Runs `oneread plan` with arguments, separated by spaces.
 fn run(directory: &Path, args: &str) -> Output {
     Command::new(env!("CARGO_BIN_EXE_oneread"))
         .arg("plan")
@@ -62,7 +62,7 @@ fn json(args: &str) -> Value {
     Shell::new().json(args)
 }
 
-/// Whether a field has the expected digits: `printed` has `digits` of them.
+/// Checks that a field has the expected digits: `printed` has `digits` of them.
 #[track_caller]
 fn assert_digits(document: &Value, field: &str, expected: f64, digits: i32) {
     let found = document[field].as_f64().unwrap_or_else(|| panic!("{field} is no number in {document}"));
@@ -164,7 +164,7 @@ fn bloom_gives_the_textbook_numbers() {
         assert_digits(&plan, "false_positive_partitioned", limit, 5);
         assert_eq!(plan["optimal_hashes"], hashes);
     }
-    // Two bits, one hash, one item: half of all keys meet its bit.
+    // Two bits, one hash, one item: half of all keys hit its bit.
     let plan = json("bloom --items 1 --bits 2 --hashes 1");
     assert_digits(&plan, "false_positive_standard", 0.5, 15);
 }
@@ -237,8 +237,8 @@ fn what_is_too_small_for_a_float_is_told_by_its_logarithm() {
     let plan = json(args);
     for field in ["false_positive_standard", "false_positive_partitioned"] {
         assert!(plan[field].is_null(), "{plan}");
-        // 64 hashes of 64 bits set among 10^12: 64·ln(64/10^12) = −1502.2, and a little more as the
-        // bits may coincide.
+        // 64 hashes of 64 bits set among 10^12: 64·ln(64/10^12) = −1502.2, and a little more, since
+        // the bits may coincide.
         let ln = plan[format!("ln_{field}")].as_f64().unwrap();
         assert!((ln + 1502.2).abs() < 0.1, "{ln}");
     }
@@ -248,7 +248,7 @@ fn what_is_too_small_for_a_float_is_told_by_its_logarithm() {
     let ln = plan["ln_crisis_probability"].as_f64().unwrap();
     assert!(plan["crisis_probability"].is_null() && ln < -745.0 && ln > -1e6, "{plan}");
     assert!(plan["expected_stash"].is_null(), "{plan}");
-    // Two items never fill two buckets each: 0 is what cannot happen.
+    // Two items never fill two buckets each: 0 means impossible.
     let plan = json("multilevel --items 2 --levels 10,10");
     assert_eq!(
         (plan["crisis_probability"].as_f64(), plan["expected_stash"].as_f64()),
@@ -256,7 +256,7 @@ fn what_is_too_small_for_a_float_is_told_by_its_logarithm() {
     );
     let plan = json("summary single --items 1 --levels 10,10 --cells 100 --hashes 5");
     assert_eq!((plan["failure"].as_f64(), &plan["failure_by_level"]), (Some(0.0), &[0.0, 0.0].into()));
-    // Nobody has the logarithm of this one.
+    // The logarithm of this one is not known.
     let plan = json("dleft --load 1");
     assert!(plan["load_fraction"][6].is_null() && plan["load_fraction"][5].is_f64(), "{plan}");
 }
@@ -264,7 +264,7 @@ fn what_is_too_small_for_a_float_is_told_by_its_logarithm() {
 #[test]
 fn a_sweep_has_a_row_for_each_value() {
     let shell = Shell::new();
-    // Not given: --hashes, which the sweep sets.
+    // Without --hashes, which the sweep sets.
     let csv = shell.done("bloom --items 1000 --bits 8000 --sweep hashes=1..8");
     let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!(rows[0][..3], ["hashes", "items", "bits"]);
@@ -274,7 +274,7 @@ fn a_sweep_has_a_row_for_each_value() {
         assert_eq!((row.len(), row[0]), (rows[0].len(), hashes.to_string().as_str()));
         let single = shell.json(&format!("bloom --items 1000 --bits 8000 --hashes {hashes}"));
         let probability: f64 = row[column].parse().expect("a number");
-        // The reader of JSON rounds the last digit otherwise.
+        // The JSON reader rounds the last digit differently.
         assert_digits(&single, "false_positive_standard", probability, 15);
     }
 
@@ -300,13 +300,13 @@ fn a_sweep_has_a_row_for_each_value() {
     // Rounded to 1, 1, 2, 2, 3: each once.
     assert_eq!(first_column("bloom --items 9 --bits 99 --sweep hashes=1..3..0.45"), ["1", "2", "3"]);
 
-    // Lists stand behind all else with a column for each entry; shorter ones leave some empty.
+    // Lists come last, with a column for each entry; shorter ones leave some empty.
     let csv = shell.done("restricted --items 64 --sweep levels=1..2");
     let lines: Vec<&str> = csv.lines().collect();
     assert!(lines[0].contains("expected_0") && lines[0].ends_with("expected_1"), "{csv}");
     assert!(lines[1].ends_with(',') && !lines[2].ends_with(','), "{csv}");
 
-    // A number that the plan does not repeat is in its documents all the same.
+    // A number that the plan does not repeat is in its documents anyway.
     let documents = shell.json("multilevel --items 9 --first-level 9 --sweep ratio=0.4..0.5..0.1");
     assert_eq!((&documents[0]["ratio"], &documents[1]["levels"]), (&0.4.into(), &[9, 5, 3, 2, 1].into()));
     let documents = shell.json("bloom --items 10 --sweep bits=80..100..10");
@@ -389,8 +389,8 @@ fn a_layout_comes_back_from_its_file() {
     assert!(csv.lines().nth(2).unwrap().starts_with("4,10,100,"), "{csv}");
 }
 
-/// Files of plans were truncated and written in place, whatever they were: a full disk left half a
-/// file, and a store was overwritten.
+/// Files of plans were truncated and overwritten in place: a full disk left half a file, and a
+/// store was overwritten.
 #[cfg(unix)]
 #[test]
 fn files_of_plans_are_replaced_whole_and_never_in_the_place_of_a_store() {
@@ -408,8 +408,8 @@ fn files_of_plans_are_replaced_whole_and_never_in_the_place_of_a_store() {
         let plain = std::fs::metadata(shell.path("plain")).unwrap().permissions().mode();
         assert_eq!(before.permissions().mode(), plain, "{name}");
 
-        // Of a link, the file that it leads to is replaced, and the old one stays whole while
-        // somebody reads it: the new one is another file.
+        // For a link, the file that it leads to is replaced. Readers of the old file keep it whole,
+        // since the new one is another file.
         let link = shell.path(&format!("link-{name}"));
         std::os::unix::fs::symlink(shell.path(name), &link).unwrap();
         let _open = std::fs::File::open(&link).unwrap();
@@ -446,7 +446,7 @@ fn the_library_loads_what_layout_out_writes() {
     let args = format!("summary interpolation {of_table} --fingerprint-bits 20");
     assert_eq!(layout::<MultilevelLayout>(&args), table);
     assert_eq!(Ok(layout(&args)), InterpolationLayout::new(20));
-    // The cells as they are used.
+    // The cells as used.
     let args = format!("summary single {of_table} --cells 103 --hashes 5");
     assert_eq!(Ok(layout(&args)), SingleFilterLayout::new(100, 5));
     let args = format!("summary multiple {of_table} --filters 100:5,50:3");
@@ -484,8 +484,7 @@ fn a_file_that_is_no_layout_is_refused() {
     refused(&shell, "bloom --items 10 --bits 100 --layout-out no/such/directory", "no/such/directory");
 }
 
-/// Fails unless the text is a well-formed document of elements, and returns the text between its
-/// tags.
+/// Fails unless the text is a well-formed document of elements; returns the text between its tags.
 #[track_caller]
 fn texts_of_xml(document: &str) -> Vec<String> {
     let mut open = Vec::new();
@@ -526,7 +525,7 @@ fn a_plot_is_an_svg_with_labelled_axes() {
             &["load (items in a bucket)", "fraction of buckets", "bits an item", false_positives],
         ),
         ("bloom --items 1e6 --bits 16e6".to_owned(), &["bits an item", false_positives, "this plan"]),
-        // Nothing but corners.
+        // Degenerate sizes.
         ("bloom --items 1 --bits 1".to_owned(), &["bits an item"]),
         ("multilevel --items 1 --levels 1".to_owned(), &["level"]),
         ("dleft --load 6".to_owned(), &["bits an item"]),
@@ -542,7 +541,7 @@ fn a_plot_is_an_svg_with_labelled_axes() {
     }
 }
 
-/// Runs a command that must fail with one sentence, at once.
+/// Runs a command that must fail quickly with one sentence.
 #[track_caller]
 fn refused(shell: &Shell, args: &str, expected: &str) {
     let start = Instant::now();
@@ -553,7 +552,7 @@ fn refused(shell: &Shell, args: &str, expected: &str) {
     let message = text(&output.stderr);
     assert_eq!(message.lines().take_while(|line| !line.is_empty()).count(), 1, "{args}: {message}");
     assert!(message.contains(expected), "{args}: {message}");
-    // Milliseconds; a busy machine may take much longer, and one that searches takes minutes.
+    // It takes milliseconds, or more on a busy machine; a search would take minutes.
     assert!(elapsed < Duration::from_secs(60), "{args} took {elapsed:?}");
 }
 
@@ -666,8 +665,7 @@ fn help_teaches_by_example() {
     {
         let shell = Shell::new();
         let help = shell.done(&format!("{command} --help"));
-        // Each example of the help is a command that works; some read a file that the one before
-        // wrote.
+        // Each example of the help must work; some read a file that an earlier one wrote.
         let joined = help.replace("\\\n", "");
         let examples = joined.lines().filter_map(|line| line.strip_prefix("  oneread plan "));
         let examples: Vec<_> = examples.map(|example| example.split('>').next().unwrap()).collect();
@@ -718,7 +716,7 @@ fn summaries_of_counters_are_planned_under_churn() {
     assert!((share / 0.0349 - 1.0).abs() < 0.05, "{plan}");
     assert!((floats(&plan["churned_saturated"])[1] / 90_868.0 - 1.0).abs() < 0.01, "{plan}");
     assert_eq!(plan["counter_bytes"], 120_000);
-    // Of four bits by default, hardly any saturates.
+    // With four bits by default, almost none saturates.
     let plan = json(&format!("{single} --cells 120000 --hashes 15 --turnovers 100"));
     assert!(plan["churned_wrong_first"].as_f64().unwrap() < 1e-9, "{plan}");
     assert_eq!(plan["counter_bytes"], 300_000);

@@ -1,5 +1,5 @@
-//! What commands promise is what happens, measured as a user would: the rates of filters and stores
-//! that they build, and what `oneread plan solve` says of layouts, built by its JSON.
+//! Measures what commands promise, as a user would: the rates of filters and stores that they
+//! build, and the layouts of `oneread plan solve`, built from its JSON.
 
 use std::fmt::Write;
 use std::fs::{self, File};
@@ -21,14 +21,13 @@ use oneread::summary::{InterpolationSummary, Summarized, Summary};
 use oneread::table::{BoundedMap, MultilevelTable};
 use serde_json::Value;
 
-/// The first of the keys that nobody inserts.
+/// The first of the keys that are never inserted.
 const ABSENT: u64 = 1 << 60;
 
-/// Refuses values of structures with different seeds whose mean is above what was promised.
+/// Fails if the mean of values from structures with different seeds is above the promise.
 ///
-/// Structures are independent, so the mean is normal to good accuracy, with a deviation that is
-/// measured along, but at least that of `least` rare events; six of them are exceeded once in 10^9
-/// tests.
+/// The structures are independent, so the mean is almost normal. Its deviation is measured too, but
+/// is at least that of `least` rare events; six of them are exceeded once in 10^9 tests.
 #[track_caller]
 fn mean_is_at_most(promised: f64, values: &[f64], least: f64, name: &str) {
     let count = values.len() as f64;
@@ -38,7 +37,7 @@ fn mean_is_at_most(promised: f64, values: &[f64], least: f64, name: &str) {
     assert!(mean <= promised + 6.0 * deviation, "{name}: {mean:.2e} ± {deviation:.1e}, not {promised:.2e}");
 }
 
-/// Runs `oneread filter` on the lines of a file, and gives its output.
+/// Runs `oneread filter` on the lines of a file, and returns its output.
 fn filter(folder: &Path, args: &str, input: &str) -> Vec<u8> {
     let output = Command::new(env!("CARGO_BIN_EXE_oneread"))
         .arg("filter")
@@ -51,8 +50,7 @@ fn filter(folder: &Path, args: &str, input: &str) -> Vec<u8> {
     output.stdout
 }
 
-/// Builds filters of `items` lines with different seeds, and looks up lines that are not among
-/// them.
+/// Builds filters of `items` lines with different seeds, and looks up absent lines.
 fn keeps(items: u64, rate: f64, flags: &str, seeds: u64) {
     const QUERIES: u64 = 50_000;
     let folder = tempfile::tempdir().unwrap();
@@ -74,7 +72,7 @@ fn keeps(items: u64, rate: f64, flags: &str, seeds: u64) {
     mean_is_at_most(rate, &rates, rate / QUERIES as f64, &name);
 }
 
-/// `seq 100 | oneread filter build --rate 0.0005 --scheme partitioned` printed 0.054% and erred at
+/// `seq 100 | oneread filter build --rate 0.0005 --scheme partitioned` promised 0.054% but measured
 /// 0.51%.
 #[test]
 fn few_lines_with_partitioned_hashes_err_as_seldom_as_asked_for() {
@@ -129,7 +127,7 @@ fn wholes(document: &Value, name: &str) -> Vec<u64> {
 }
 
 /// Imports `items` rows with different seeds, and counts the pages that lookups of absent keys
-/// read; gives what `store stats` says of the last store.
+/// read; returns the `store stats` of the last store.
 fn imports_keep(items: u64, rate: f64, seeds: u64, value_bytes: usize) -> Value {
     const LOOKUPS: u64 = 100_000;
     let folder = tempfile::tempdir().unwrap();
@@ -166,22 +164,22 @@ fn imported_stores_of_any_size_keep_the_rate() {
     }
 }
 
-/// The same with what `plan solve store` says of the file and of the memory.
+/// Compares stores of `items` keys with the file and memory sizes of `plan solve store`.
 fn solved_stores_are_as_said(items: u64, seeds: u64) {
     let command =
         format!("plan solve store --items {items} --key-bytes 8 --value-bytes 100 --reads-per-miss 0.02");
     let solved = json(Path::new("."), &command);
     assert!(real(&solved, "reads_per_miss") <= 0.02);
     let stats = imports_keep(items, 0.02, seeds, 100);
-    // A byte of a guide of six is 17%, and which segment has one more is a matter of chance: the
-    // sizes of small stores are not compared.
+    // One byte of a six-byte guide is 17%, and which segment has one more is random: sizes of small
+    // stores are not compared.
     for (field, part) in [("disk_bytes", 0.02), ("ram_bytes", 0.1)] {
         let (found, said) = (whole(&stats, field) as f64, whole(&solved, field) as f64);
         assert!(items < 10_000 || (found / said - 1.0).abs() < part, "{field}: {found}, not {said}");
     }
 }
 
-/// Makes a filter by the JSON of `plan solve filter`, inserts keys and counts the absent ones that
+/// Builds a filter from the JSON of `plan solve filter`, inserts keys, and counts absent keys that
 /// it finds.
 macro_rules! found {
     ($filter:ident, $layout:expr, $items:expr, $absent:expr, $seed:expr) => {{
@@ -209,7 +207,7 @@ fn solved_filters_keep_their_rate(items: u64, seeds: u64, absent: u64) {
         let bits = |name| small(&solved, name);
         let structure = solved["structure"].as_str().unwrap();
         let of_seed = |seed| match structure {
-            // What is for threads is made of one that is not.
+            // A shared filter is made from one that is not.
             "BloomFilter" | "AtomicBloomFilter" => {
                 found!(BloomFilter, BloomLayout::new(number("bits"), bits("hashes")), items, absent, seed)
             }
@@ -230,7 +228,7 @@ fn solved_filters_keep_their_rate(items: u64, seeds: u64, absent: u64) {
                 found!(CountingBloomFilter, layout, items, absent, seed)
             }
             "DLeftFilter" | "AtomicDLeftFilter" => {
-                // The number of bits tells how large a bucket is.
+                // The number of bits determines the size of a bucket.
                 let layout =
                     [BucketBits::Bits64, BucketBits::Bits128].map(|bits| match solved["pages"].as_u64() {
                         Some(pages) => DLeftLayout::paged(pages, bits),
@@ -258,7 +256,7 @@ fn solved_filters_keep_their_rate(items: u64, seeds: u64, absent: u64) {
     }
 }
 
-/// Items that find no room when a table of these levels is filled.
+/// The number of items that find no room when a table of these levels is filled.
 fn without_room(layout: &MultilevelLayout, items: u64, seed: u64) -> usize {
     let mut table = MultilevelTable::with_seed(layout.clone(), seed).unwrap();
     (0..items).filter(|&key| table.insert(key, ()).is_err()).count() + table.stash_len()
@@ -286,7 +284,7 @@ fn solved_tables_have_as_few_crises_as_said(items: u64, crisis: f64, tables: u64
     mean_is_at_most(said, &crises, said, &format!("crises of tables of {items} items"));
 }
 
-/// What maps have in common.
+/// The common interface of maps.
 trait Map {
     fn change(&mut self, old: Option<u64>, new: u64);
     fn stashed(&self) -> usize;
@@ -309,8 +307,7 @@ macro_rules! map {
 map!(BoundedMap);
 map!(MultilevelTable);
 
-/// The entries in the stash of a map after eight turnovers, in which a random one is replaced each
-/// time.
+/// The entries in the stash of a map after eight turnovers, each of which replaces random entries.
 fn stashed(mut map: impl Map, entries: u64, seed: u64) -> f64 {
     const TURNOVERS: u64 = 8;
     let mut keys: Vec<u64> = (0..entries).collect();
@@ -346,7 +343,7 @@ fn solved_maps_have_as_few_in_the_stash_as_said(entries: u64, stash: f64, maps: 
     mean_is_at_most(stash, &stashes, stash, &format!("stashes of {structure} of {entries} entries"));
 }
 
-/// The reads of hits beyond the first, and the part of absent keys that a summary names.
+/// The reads per hit beyond the first, and the fraction of absent keys that a summary names.
 fn measured<S: Summary<Digester = Portable>>(
     mut map: Summarized<MultilevelTable<u64, ()>, S>,
     items: u64,

@@ -1,4 +1,4 @@
-//! `oneread reproduce` as a user meets it.
+//! `oneread reproduce` from a user's view.
 
 use std::fs;
 use std::path::Path;
@@ -45,7 +45,7 @@ fn claims(document: &Value) -> &Vec<Value> {
     document["claims"].as_array().expect("claims")
 }
 
-/// The claim of an id.
+/// Finds a claim by its ID.
 #[track_caller]
 fn claim<'a>(document: &'a Value, id: &str) -> &'a Value {
     claims(document).iter().find(|claim| claim["id"] == id).unwrap_or_else(|| panic!("no {id}"))
@@ -119,8 +119,8 @@ fn results(folder: &Path) -> Option<Value> {
     Some(serde_json::from_slice(&bytes).expect("whole or not at all"))
 }
 
-/// Gives claims of a folder a note that no experiment writes, so that they can be told from those
-/// found again.
+/// Marks claims of a folder with a note that no experiment writes, to distinguish them from new
+/// results.
 fn mark(folder: &Path, select: impl Fn(&[Value]) -> Vec<Value>) -> Vec<Value> {
     let mut results = results(folder).expect("results");
     let mut kept = select(claims(&results));

@@ -1,4 +1,4 @@
-//! `oneread simulate` as a user meets it.
+//! `oneread simulate` from a user's view.
 
 use std::process::{Command, Output};
 
@@ -45,8 +45,8 @@ fn a_table_of_the_paper_has_the_paper_s_stash() {
         "--json",
     ]);
     let number = |field: &str| document[field].as_f64().unwrap_or_else(|| panic!("{field} in {document}"));
-    // Moves, Table I: .236 printed, .237 recomputed. Bounds of 4.5 standard errors, here some .015
-    // each.
+    // Moves, Table I: 0.236 printed, 0.237 recomputed. Bounds of 4.5 standard errors, about 0.015
+    // each here.
     let (mean, error) = (number("mean_stash"), number("mean_stash_standard_error"));
     assert!((mean - 0.237).abs() < 4.5 * error && error < 0.03, "{mean} ± {error}");
     assert!(number("end_stash") <= number("max_stash") && number("mean_of_max_stash") <= number("max_stash"));

@@ -1,5 +1,5 @@
-//! `oneread plan solve` as a user meets it: smaller than the papers, the shapes of its output, and
-//! what cannot be.
+//! `oneread plan solve` from a user's view: smaller than the papers, the forms of its output, and
+//! impossible targets.
 
 use std::fs;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn json(args: &str) -> Value {
     serde_json::from_str(&done(Path::new("."), &format!("{args} --json"))).expect("JSON")
 }
 
-/// The sentence of a run that must fail.
+/// The error sentence of a run that must fail.
 fn refused(args: &str) -> String {
     let output = run(Path::new("."), args);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{args}");
@@ -61,13 +61,13 @@ fn a_summary_beats_the_papers_and_is_planned_alike() {
     assert!(real(&solved, "failure") + real(&solved, "crisis_probability") <= 4.98e-12);
     assert_eq!(solved["binds"], serde_json::json!(["false_positive", "failure"]));
 
-    // What is written is planned as it was solved; the list is written too if there is one.
+    // Written layouts are planned as they were solved, including a list if there is one.
     let args = format!(
         "solve summary {HUNDRED_THOUSAND} --false-positive 0.00617 --failure 1.3836e-11 --layout-out best.json --json"
     );
     let start = Instant::now();
     let solved: Value = serde_json::from_str(&done(folder.path(), &args)).unwrap();
-    // Two seconds where nothing else runs; the bound is for a busy machine.
+    // Two seconds on an idle machine; the bound is for a busy one.
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
     assert!(whole(&solved, "total_bytes") < 324_125);
     let planned = done(folder.path(), "summary multiple --items 100000 --layout best.json --json");
@@ -107,7 +107,7 @@ fn tables_filters_stores_and_maps_are_solved() {
     assert!(real(&map, "load") > 0.5 && whole(&map, "bytes") < 4_800_000);
 }
 
-/// The store is built by another crate, which knows its plan only by this.
+/// Another crate builds the store, and knows its plan only from here.
 #[test]
 fn a_store_is_as_large_as_it_was_solved() {
     for (items, value_bytes) in [(20_000u64, 20usize), (20_000, 100), (10_000, 400), (5_000, 900)] {
@@ -135,7 +135,7 @@ fn a_store_is_as_large_as_it_was_solved() {
             .output()
             .unwrap();
         let stats: Value = serde_json::from_slice(&stats.stdout).unwrap();
-        // A byte of a filter of six is 17%, and which level has one more is a matter of chance.
+        // One byte of a six-byte filter is 17%, and which level has one more is random.
         let ram_bytes = whole(&stats, "ram_bytes");
         assert!(close(ram_bytes, planned.ram_bytes) < 0.1, "{ram_bytes} for {planned:?}");
     }
@@ -164,8 +164,8 @@ fn sweeps_and_frontiers_are_drawn() {
     let csv = done(folder.path(), "solve filter --items 1e5 --sweep rate=0.001..0.1 --log --steps 3");
     let lines: Vec<&str> = csv.lines().collect();
     assert!(lines.len() == 4 && lines[0].starts_with("rate,items,structure,"), "{csv}");
-    // At .001 a Bloom filter takes 14.4 bits a key and the line filter 13.2; at .01 it is 9.6 and
-    // 11.0.
+    // At 0.001 a Bloom filter takes 14.4 bits per key and the line filter 13.2; at 0.01 they take
+    // 9.6 and 11.0.
     assert!(lines[1].starts_with("0.001,100000,LineFilter,"), "{csv}");
     assert!(lines[2].starts_with("0.01,100000,BloomFilter,"), "{csv}");
     let small = "--items 1000 --levels 4000,1000,500,250,250";
@@ -180,15 +180,15 @@ fn sweeps_and_frontiers_are_drawn() {
     }
 }
 
-/// `--reads-per-miss` was demanded, and units were refused.
+/// `--reads-per-miss` used to be required, and units were rejected.
 #[test]
 fn a_store_is_solved_for_the_memory_there_is() {
     let solved = json("solve store --items 100e6 --ram-bytes 64M");
-    // 64·2^20 bytes; all of them but a little are used.
+    // 64·2^20 bytes, almost all of them used.
     let most = 67_108_864;
     assert!((most / 10 * 9..=most).contains(&whole(&solved, "ram_bytes")), "{solved}");
     let reads = solved["reads_per_miss"].as_f64().unwrap();
-    // More memory, fewer reads; and with the reads given the same memory is enough.
+    // More memory allows fewer reads.
     let larger = json("solve store --items 100e6 --ram-bytes 128M")["reads_per_miss"].as_f64().unwrap();
     assert!(larger < reads / 2.0, "{larger}, {reads}");
     assert_eq!(json("solve store --items 100e6 --ram-bytes 64e6")["items"], 100_000_000);

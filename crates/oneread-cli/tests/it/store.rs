@@ -1,5 +1,4 @@
-//! `oneread store` as a user meets it: what goes in comes out, and everything that can be wrong is
-//! told.
+//! `oneread store` from a user's view: round trips, and all kinds of bad input.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -23,7 +22,7 @@ const ZSTD_GOLDEN: [u8; 37] = [
     0x42, 0x13, 0xff,
 ];
 
-/// A directory of its own for each test, in which the command runs.
+/// A separate directory for each test, in which the command runs.
 struct Shell {
     directory: TempDir,
     input: TempDir,
@@ -39,12 +38,12 @@ impl Shell {
         self.directory.path()
     }
 
-    /// `oneread store` with words of arguments and an input.
+    /// `oneread store` with arguments, separated by spaces, and an input.
     fn command(&self, args: &str, input: &[u8]) -> Command {
         let file = self.input.path().join("input");
         fs::write(&file, input).expect("input");
-        // The bounds of these tests are for one seed: 0 unless they name another or leave it to the
-        // command.
+        // The bounds of these tests are for one seed: 0, unless they name another or leave it to
+        // the command.
         let makes_a_store =
             ["create ", "import ", "put ", "add "].iter().any(|command| args.starts_with(command));
         let names_seed = ["--seed", "--random"].iter().any(|flag| args.contains(flag));
@@ -64,7 +63,7 @@ impl Shell {
         self.command(args, input).output().expect("the command starts")
     }
 
-    /// The output of a run that must succeed, without a word or a progress bar on stderr.
+    /// The output of a run that must succeed, with nothing on stderr.
     fn done(&self, args: &str) -> Vec<u8> {
         self.done_with(args, b"")
     }
@@ -79,7 +78,7 @@ impl Shell {
         serde_json::from_slice(&self.done(&format!("{args} --json"))).expect("JSON")
     }
 
-    /// The one sentence of a run that must fail.
+    /// The error sentence of a run that must fail.
     fn fails(&self, args: &str, input: &[u8]) -> String {
         let output = self.run(args, input);
         let message = text(&output.stderr).to_owned();
@@ -157,8 +156,8 @@ fn keys_and_values_are_columns_chosen_by_name_or_number() {
         ("people.csv --key id --value name", &names),
         ("people.tsv --key id --value name", &names),
         ("people.jsonl --key id --value name", &names),
-        // Without a name the key is the first column, and the value is the rest, as a row of the
-        // same format.
+        // By default the key is the first column, and the value is the rest, as a row of the same
+        // format.
         ("people.csv", &owned([(b"7", b"\"Curie, Marie\",m@x"), (b"8", b"Bohr,\"b@\"\"y\"")])),
         ("people.tsv --key id", &owned([(b"7", b"Curie, Marie\tm@x"), (b"8", b"Bohr\t\"b@\"\"y\"")])),
         (
@@ -187,7 +186,7 @@ fn keys_and_values_are_columns_chosen_by_name_or_number() {
     }
 }
 
-/// Pairs with everything that has a meaning somewhere.
+/// Pairs with all special characters.
 fn strange() -> BTreeMap<Vec<u8>, Vec<u8>> {
     let mut pairs = owned([
         (b"", b""),
@@ -238,7 +237,7 @@ fn compressed_files_are_known_by_their_first_bytes() {
     let (one, two) = (&b"key,value\na,1\n"[..], &b"b,2\n"[..]);
     let whole = [one, two].concat();
     let golden = ZSTD_GOLDEN.as_slice();
-    // A frame to be skipped, of three bytes.
+    // A skippable frame of three bytes.
     let skipped = [&[0x53, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3], golden].concat();
     for (name, bytes) in [
         ("plain", whole.clone()),
@@ -251,7 +250,7 @@ fn compressed_files_are_known_by_their_first_bytes() {
         ("a byte order mark", [b"\xef\xbb\xbf", &whole[..]].concat()),
         ("a byte order mark in gzip", gzip(&[b"\xef\xbb\xbf", &whole[..]].concat())),
     ] {
-        // Whatever the name says.
+        // The name does not matter.
         shell.write("rows.csv", &bytes);
         shell.done("import file rows.csv --replace --key key");
         assert_eq!(shell.pairs("file"), owned([(b"a", b"1"), (b"b", b"2")]), "{name}");
@@ -278,7 +277,7 @@ fn little_memory_gives_the_same_store() {
     let much = shell.json("import much rows.csv --no-header");
     let little = shell.json("import little rows.csv --no-header --memory 1M");
     assert_eq!(shell.read("much"), shell.read("little"));
-    // The rows are 6 MB. Much memory holds all but what always goes to a file, the long value.
+    // The rows are 6 MB. Enough memory holds all but the long value, which always spills.
     assert!(much["spilled_bytes"].as_u64().unwrap() < 1_000_000, "{much}");
     assert!(little["spilled_bytes"].as_u64().unwrap() > 6_000_000, "{little}");
     shell.write("rows.csv", format!("{rows}long,{}\n", "x".repeat(1_100_000)));
@@ -289,7 +288,7 @@ fn little_memory_gives_the_same_store() {
 
 #[test]
 fn import_tells_what_it_made() {
-    // Of a small store the size of the file says nothing of how well pairs are kept.
+    // For a small store, the file size says nothing about efficiency.
     let tiny = Shell::new();
     tiny.write("rows.csv", "key,value\na,12\n");
     let table = tiny.done("import s rows.csv");
@@ -362,7 +361,7 @@ fn a_store_is_created_once_filled_once_and_replaced_only_when_told() {
     shell.write("rows.csv", "key,value\nb,2\n");
     shell.done("import s rows.csv --replace");
     assert_eq!(shell.pairs("s"), owned([(b"b", b"2")]));
-    // A failure leaves the old one.
+    // A failure leaves the old store.
     shell.write("bad.csv", "key,value\nb,3\nc\n");
     shell.fails("import s bad.csv --replace", b"");
     assert_eq!(shell.pairs("s"), owned([(b"b", b"2")]));
@@ -383,7 +382,7 @@ fn what_is_wrong_with_rows_is_told_by_file_and_line_and_nothing_is_made() {
     let shell = Shell::new();
     let gzipped = gzip(&b"key,value\nsome,thing\n".repeat(50));
     let compressed = zstd(&b"key,value\nsome,thing\n".repeat(50));
-    // A frame with a window of 2^31 bytes, and one block of nothing.
+    // A frame with a window of 2^31 bytes, and one empty block.
     shell.write("wide.csv.zst", [0x28, 0xb5, 0x2f, 0xfd, 0x00, 21 << 3, 0x01, 0x00, 0x00]);
     let golden = ZSTD_GOLDEN.as_slice();
     let changed = |bytes: &[u8], from_end: usize| {
@@ -491,7 +490,7 @@ fn bad_rows_are_skipped_when_told_and_counted() {
     assert_eq!(shell.pairs("s"), owned([(b"a", b"1"), (b"d", b"5"), (b"e", b"6")]));
     let table = shell.done("import s rows.csv rows.jsonl --skip-bad --replace");
     assert!(text(&table).contains("skipped       5, the first: rows.csv, line 3"), "{}", text(&table));
-    // What cannot be read is no bad row.
+    // A read error is not a bad row.
     shell.write("cut.csv.gz", &gzip(b"key,value\na,1\n")[..20]);
     shell.fails("import new cut.csv.gz --skip-bad", b"");
 }
@@ -519,7 +518,7 @@ fn get_prints_values_in_the_order_of_keys() {
     ] {
         assert_eq!(run(args, input), (code, expected.to_owned()), "{args:?}");
     }
-    // Absent keys are named on stderr, up to some number.
+    // Absent keys are named on stderr, up to a limit.
     let absent = shell.run("get s absent --stdin", b"");
     assert_eq!(absent.status.code(), Some(2));
     let absent: String = (4990..5200).map(|number| format!("key {number}\n")).collect();
@@ -535,7 +534,7 @@ fn get_prints_values_in_the_order_of_keys() {
     let row = shell.done("get people 4711 --json");
     assert_eq!(text(&row), "{\"key\":\"4711\",\"value\":\"\\\"Ada, L.\\\",London\"}\n");
     shell.fails("get people 4711 --columns name", b"");
-    // More lines than are looked up at once.
+    // More lines than one batch.
     let keys: String = (0..5000).rev().map(|number| format!("key {number}\n")).collect();
     let values = keys.replace("key", "value");
     assert_eq!(run(&["--stdin"], keys.as_bytes()), (0, values));
@@ -577,8 +576,8 @@ fn stats_tell_the_plan_and_measure_when_told() {
     assert_eq!(measured["measured_lookups"], 100_000);
     let reads = |field: &str| measured[field].as_f64().unwrap();
     assert_eq!(reads("reads_per_hit"), 1.0, "{measured}");
-    // About 1000 pages for 100,000 misses, ±200: by Chernoff's bound, 2·exp(−200²/(3·1000)), off
-    // once in 300,000 seeds, and the seeds are fixed.
+    // About 1000 pages for 100,000 misses, ±200: by Chernoff's bound, 2·exp(−200²/(3·1000)),
+    // exceeded for one seed in 300,000, and the seeds are fixed.
     assert!((reads("reads_per_miss") - number("planned_reads_per_miss")).abs() < 0.002, "{measured}");
 
     let table = shell.done("stats s --measure 1000");
@@ -612,16 +611,16 @@ fn bench_counts_reads_and_times_lookups() {
         let report = shell.json(&format!("bench s --lookups 30000 {flags}"));
         assert_eq!((&report["items"], report["reader"] == "mapped"), (&20_000.into(), flags == "--map"));
         assert!((1.0..1.01).contains(&report["reads_per_hit"].as_f64().unwrap()), "{report}");
-        // About 300 pages for 30,000 misses, ±120: by Chernoff's bound, 2·exp(−120²/(3·300)), off
-        // once in four million seeds, and the seeds are fixed.
+        // About 300 pages for 30,000 misses, ±120: by Chernoff's bound, 2·exp(−120²/(3·300)),
+        // exceeded for one seed in four million, and the seeds are fixed.
         let (planned, reads) = (&report["planned_reads_per_miss"], &report["reads_per_miss"]);
         assert!((reads.as_f64().unwrap() - planned.as_f64().unwrap()).abs() < 0.004, "{report}");
         let runs = report["runs"].as_array().expect("runs");
         assert_eq!(runs.len(), if flags == "--cold" { 4 } else { 2 });
         for run in runs {
             let number = |field: &str| run[field].as_f64().unwrap_or_else(|| panic!("{field}: {run}"));
-            // A tenth of the pages is read while nothing is cached, or would be by misses that read
-            // one in a hundred.
+            // A tenth of the pages is read uncached, or would be by misses that read one page in a
+            // hundred lookups.
             let pages = report["pages"].as_u64().unwrap();
             let expected = match (run["cache"] == "cold", run["what"] == "hit") {
                 (false, _) => 30_000,
@@ -648,7 +647,7 @@ fn damage_is_found_told_and_confined() {
     assert_eq!(shell.json("verify s")["whole"], true);
     assert!(text(&shell.done("verify s")).starts_with("whole: 5,000 keys on "));
 
-    // Somewhere in the first page after the header.
+    // Some byte of the first page after the header.
     let mut bytes = shell.read("s");
     bytes[5000] ^= 1;
     shell.write("page", &bytes);
@@ -663,7 +662,7 @@ fn damage_is_found_told_and_confined() {
         (&false.into(), &"page 0: its checksum is wrong".into())
     );
 
-    // Every key is found, or its page is told to be damaged.
+    // Every key is found, or its page is reported as damaged.
     let mut lost = 0;
     for number in 0..5000 {
         if number % 50 != 0 {
@@ -679,7 +678,7 @@ fn damage_is_found_told_and_confined() {
             code => panic!("{code:?} for key {number}"),
         }
     }
-    // One page of some 45.
+    // One page of about 45 keys.
     assert!(lost < 20, "{lost} of 100");
 
     let message = shell.fails("export page", b"");
@@ -768,7 +767,7 @@ fn a_store_changes_by_put_and_delete_and_everything_else_works_on_it() {
     shell.done_with("put a.store stdin", b"from\nstdin");
     assert_eq!(shell.done("get a.store new 7"), b"value\nseven\n");
     assert_eq!(shell.done("get a.store stdin --raw"), b"from\nstdin");
-    // Deleting tells whether the keys were there.
+    // `delete` reports whether the keys existed.
     shell.done("delete a.store 8 9");
     let again = shell.run("delete a.store 8 10", b"");
     assert_eq!(again.status.code(), Some(1));
@@ -783,7 +782,7 @@ fn a_store_changes_by_put_and_delete_and_everything_else_works_on_it() {
     let exported = shell.done("export a.store --format jsonl");
     assert_eq!(exported.iter().filter(|&&byte| byte == b'\n').count(), 500);
 
-    // Rows are added to it, and it is replaced only when told.
+    // Rows are added to a live store; it is replaced only with `--replace`.
     shell.write("more.csv", "key,value\nnew,newer\nlast,one\n");
     shell.done("import a.store more.csv");
     assert_eq!(shell.done("get a.store new last"), b"newer\none\n");
@@ -792,11 +791,11 @@ fn a_store_changes_by_put_and_delete_and_everything_else_works_on_it() {
     assert_eq!(shell.pairs("a.store"), owned([(b"last", b"one"), (b"new", b"newer")]));
     let files: Vec<_> = shell.snapshot().into_keys().collect();
     assert_eq!(files, ["a.store", "more.csv", "rows.csv"]);
-    // What is refused leaves no files.
+    // A refused command leaves no files.
     assert!(shell.fails("put rows.csv 1 2", b"").contains("not a store"));
     assert!(shell.snapshot().into_keys().eq(files));
 
-    // One is made where there is none.
+    // A missing store is created.
     shell.done("put b.store a 1");
     assert_eq!(shell.done("get b.store a"), b"1\n");
     assert!(shell.fails("delete c.store a", b"").contains("c.store"));
@@ -809,7 +808,7 @@ fn many_pairs_and_keys_come_from_stdin() {
     shell.done_with("add s", rows.as_bytes());
     assert_eq!(shell.done("len s"), b"20000\n");
     let keys: String = (0..15_000).map(|number| format!("key {number}\n")).collect();
-    // Keys that are not there are no failure.
+    // Absent keys are not an error.
     shell.done_with("remove s", format!("{keys}absent\n").as_bytes());
     assert_eq!(shell.json("len s")["items"], 5000);
     assert_eq!(shell.run("get s --stdin", keys.as_bytes()).status.code(), Some(1));
@@ -818,7 +817,7 @@ fn many_pairs_and_keys_come_from_stdin() {
     assert_eq!(shell.done("get s b --json"), b"{\"key\":\"b\",\"value\":{\"c\":[2]}}\n");
     shell.done_with("add s --format csv", b"a,\"x, y\"\n");
     assert_eq!(shell.done("get s a"), b"x, y\n");
-    // What came before a failure stays.
+    // Pairs before a failure stay.
     let message = shell.fails("add s", b"before\t1\nonly a key\nafter\t2\n");
     assert!(message.contains("stdin: line 2: expected 2 fields"), "{message}");
     assert_eq!(shell.done("get s before"), b"1\n");
@@ -856,7 +855,7 @@ fn a_store_is_copied_compacted_and_sealed() {
         (&30_001.into(), Some(shell.read("s").len() as u64))
     );
     assert_eq!(shell.pairs("s").len(), 30_001);
-    // Nothing is done to one that is sealed.
+    // A sealed store stays as it is.
     let file = shell.read("s");
     shell.done("seal s");
     shell.done("compact s");
@@ -868,7 +867,7 @@ fn a_store_is_copied_compacted_and_sealed() {
     assert!(shell.snapshot().into_keys().eq(["again", "copy", "s"]));
 }
 
-/// Each copy is of one moment, though another process writes all the time.
+/// Each copy is of one moment, although another process keeps writing.
 #[test]
 fn a_copy_is_made_while_another_process_writes() {
     let shell = Shell::new();
@@ -899,7 +898,7 @@ fn a_copy_is_made_while_another_process_writes() {
             assert_eq!((copied.status.code(), text(&copied.stderr)), (Some(0), ""));
             let pairs = shell.pairs(&format!("copy{number}"));
             assert_eq!(pairs.len(), 3000);
-            // Rows are added in batches, in their order: those of a later round come first.
+            // Rows are added in batches, in order: those of a later round come first.
             let rounds: Vec<u64> = (0..3000)
                 .map(|number| text(&pairs[format!("key {number}").as_bytes()]).parse().expect("a number"))
                 .collect();
@@ -911,7 +910,7 @@ fn a_copy_is_made_while_another_process_writes() {
     assert_eq!(shell.json("verify s")["whole"], true);
 }
 
-/// `stats` and `verify` counted what had come to pages, and left out the changes in the log.
+/// `stats` and `verify` counted keys on pages, and ignored the changes in the log.
 #[test]
 fn stats_verify_export_and_bench_count_the_same_keys() {
     let shell = Shell::new();
@@ -942,9 +941,9 @@ fn bench_and_stats_measure_a_store_that_changes() {
         let report = shell.json(&format!("bench s --lookups 30000 {flags}"));
         // The new key is in the log, and counts.
         assert_eq!((&report["items"], &report["planned_reads_per_hit"]), (&20_001.into(), &Value::Null));
-        // One key of 20,001 takes no read. Misses are as in a sealed store, whose plan is .01; by
-        // Chernoff's bound, 300 pages are off by 120 once in four million seeds, and the seeds are
-        // fixed.
+        // One key of 20,001 takes no read. Misses are like those of a sealed store, planned for
+        // 0.01. By Chernoff's bound, 300 pages are off by 120 for one seed in four million, and the
+        // seeds are fixed.
         assert!((0.99..1.01).contains(&report["reads_per_hit"].as_f64().unwrap()), "{report}");
         assert!((report["reads_per_miss"].as_f64().unwrap() - 0.01).abs() < 0.004, "{report}");
         for run in report["runs"].as_array().expect("runs") {
@@ -971,7 +970,7 @@ fn damage_to_a_live_store_is_found() {
     for name in ["a.store.manifest", "a.store.log1", "a.store"] {
         let whole = shell.read(name);
         let mut bytes = whole.clone();
-        // In the first page, or in what was written last: zeros are behind it.
+        // In the first page, or in the last bytes written, which zeros follow.
         let last = bytes.iter().rposition(|&byte| byte != 0).expect("a byte");
         let middle = if name == "a.store" { 4096 + 12 } else { last - 8 };
         bytes[middle] ^= 1;
@@ -985,7 +984,7 @@ fn damage_to_a_live_store_is_found() {
 
 #[test]
 fn stores_have_secret_seeds_unless_told_one() {
-    // Whoever knows a store's seed can choose keys that want the same pages.
+    // Those who know a store's seed can choose keys that share their pages.
     let shell = Shell::new();
     let seed = |name: &str| shell.json(&format!("stats {name}"))["seed"].as_u64().expect("a seed");
     for name in ["created", "another"] {
@@ -994,7 +993,7 @@ fn stores_have_secret_seeds_unless_told_one() {
     shell.write("rows.csv", "key,value\na,1\n");
     shell.done("import --random imported rows.csv");
     shell.done("put --random made key value");
-    // Of four seeds of 64 bits, two are the same once in 3e18.
+    // Two of four 64-bit seeds are equal once in 3e18.
     let seeds: BTreeMap<u64, &str> =
         ["created", "another", "imported", "made"].map(|name| (seed(name), name)).into();
     assert!(seeds.len() == 4 && !seeds.contains_key(&0), "{seeds:?}");

@@ -1,8 +1,8 @@
-//! Which records cannot all lie in the levels of a segment, whatever its size: they go to overflow
-//! pages.
+//! Finds the records that cannot all lie in a segment's levels, whatever its size. They go to
+//! overflow pages.
 //!
-//! Random digests hardly ever come here. The bounds are such that a false alarm costs little: with
-//! a single overflow page a lookup of its keys reads one page, as any other.
+//! Random digests almost never come here. A false alarm costs little: with a single overflow page,
+//! a lookup of its keys still reads one page.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,10 +12,10 @@ use crate::format::guide::Form;
 
 use super::group::Entry;
 
-/// The pages of a record in all levels, or [`NO_PAGE`].
+/// The page of a record in each level, or [`NO_PAGE`].
 type Choice = [u32; LEVELS];
 
-/// In place of a page in a level without pages.
+/// Stands for the page in a level without pages.
 const NO_PAGE: u32 = u32::MAX;
 
 fn choice(entry: &Entry, levels: [u32; LEVELS]) -> Choice {
@@ -25,8 +25,8 @@ fn choice(entry: &Entry, levels: [u32; LEVELS]) -> Choice {
     })
 }
 
-/// Divides records, which come by digests, into those whose digest is theirs alone and the others.
-/// A guide cannot tell keys of one digest apart.
+/// Separates records with a unique digest from the others, since a guide cannot tell keys with
+/// equal digests apart. `entries` is sorted by digest.
 pub(crate) fn alone(entries: &[Entry]) -> (Cow<'_, [Entry]>, Vec<Entry>) {
     if entries.windows(2).all(|pair| pair[0].digest != pair[1].digest) {
         return (Cow::Borrowed(entries), Vec::new());
@@ -38,27 +38,25 @@ pub(crate) fn alone(entries: &[Entry]) -> (Cow<'_, [Entry]>, Vec<Entry>) {
     (Cow::Owned(alone), shared)
 }
 
-/// How many of `mean` expected events chance brings together at most: eight deviations of a Poisson
-/// number, and some more for small means. Exceeded with a chance below 1e-12.
+/// An upper bound on a Poisson count with this `mean`, exceeded with a chance below 1e-12: eight
+/// deviations, and some more for small means.
 fn by_chance(mean: f64) -> f64 {
     mean + 8.0 * mean.sqrt() + 12.0
 }
 
-/// How many of these records have each choice of pages.
+/// Counts the records with each choice of pages.
 fn count<'a>(entries: impl Iterator<Item = &'a Entry>, levels: [u32; LEVELS]) -> HashMap<Choice, u32> {
     let mut counts = HashMap::new();
     entries.for_each(|entry| *counts.entry(choice(entry, levels)).or_default() += 1);
     counts
 }
 
-/// The records that share all their pages with more others than chance brings together, by their
-/// numbers.
+/// The indices of records that share all their pages with more others than chance explains.
 ///
-/// Looks at them in a segment of `most` pages first, then of fewer: the more pages, the fewer
-/// others have the same pages by chance. So records that do not collide by choice stay in the
-/// levels. Among few pages, some of them share all pages with a crowd by chance: as many records as
-/// chance brings together stay, those first that share their pages with the fewest others among
-/// `most`.
+/// Looks at a segment of `most` pages first, then at smaller ones: with more pages, fewer records
+/// share theirs by chance. So records that do not collide by choice stay in the levels. Among few
+/// pages, some of them share all pages with a crowd by chance. As many records as chance explains
+/// stay: first those that share their pages with the fewest others among `most`.
 pub(super) fn crowded(entries: &[Entry], shape: Shape, least: u64, most: u64) -> Vec<usize> {
     for pages in [most, 2 * least, least] {
         let levels = shape.levels(pages.min(most) as u32);
@@ -76,14 +74,14 @@ pub(super) fn crowded(entries: &[Entry], shape: Shape, least: u64, most: u64) ->
         if crowds.is_empty() {
             continue;
         }
-        // Those that are there by chance are hardly ever more than two deviations above the mean,
-        // and so many are far below the limit.
+        // Groups that arise by chance are almost never more than two deviations above the mean; a
+        // group of this size is far below the limit.
         let stay = if pages < most { (mean + 2.0 * mean.sqrt()).ceil() as usize } else { 0 };
         let fine = shape.levels(most as u32);
         let counts = count(crowds.values().flatten().map(|&number| &entries[number]), fine);
         let mut crowded = Vec::new();
         for mut numbers in crowds.into_values() {
-            // They come by digests, so that the result depends on nothing else.
+            // Entries are sorted by digest, so the result depends on nothing else.
             numbers.sort_by_key(|&number| counts[&choice(&entries[number], fine)]);
             crowded.extend_from_slice(&numbers[stay..]);
         }
@@ -93,15 +91,14 @@ pub(super) fn crowded(entries: &[Entry], shape: Shape, least: u64, most: u64) ->
     Vec::new()
 }
 
-/// The most keys of one guide in a segment whose guides have so many keys on average.
-///
-/// What the guide can tell apart, or what chance may bring together.
+/// The most keys of one guide when guides have `mean` keys on average: what the guide can tell
+/// apart, or what chance explains, whichever is larger.
 pub(crate) fn most_keys(form: Form, mean: f64) -> u32 {
     form.most_keys().max(by_chance(mean) as u32)
 }
 
-/// Divides the records of one guide into as many as it may have, and the others: those that share
-/// all their pages with most others in a segment of such levels.
+/// Splits the records of one guide: keeps at most `most`, and returns as second those that share
+/// all their pages with the most others.
 pub(super) fn divide(
     mut entries: Vec<Entry>,
     most: usize,
@@ -125,8 +122,8 @@ mod tests {
         Entry { digest, segment: 0, start: 0, length: 250 }
     }
 
-    /// In a segment of 7 pages, a crowd took all keys with it that shared its pages by chance: in a
-    /// live store, 241 hits of other keys took 243 pages.
+    /// A crowd once took along all keys that shared its pages by chance. In a segment of 7 pages of
+    /// a live store, 241 hits of other keys then read 243 pages.
     #[test]
     fn keys_that_share_the_pages_of_a_crowd_by_chance_stay() {
         const CROWD: u64 = 48;
@@ -147,12 +144,12 @@ mod tests {
                 *(if is_of_crowd { &mut of_crowd } else { &mut of_others }) += 1;
             }
         }
-        // Nearly all of the crowd goes: those stay that could be there by chance.
+        // Almost all of the crowd goes; what chance explains stays.
         assert!(of_crowd >= TRIALS * (CROWD - 10), "{of_crowd}");
-        // Others go if they share a choice among `most` pages with the crowd too. That has at most
-        // 16 such choices: two pages in the first level, four in the second, two in the third. So
-        // the number of others that go is at most a Poisson number of this mean, above which six
-        // deviations are exceeded with a chance below 1e-6.
+        // Other records go if they share a choice among `most` pages with the crowd. The crowd has
+        // at most 16 such choices: two pages in the first level, four in the second, two in the
+        // third. So their number is at most Poisson with this mean, and six deviations above it are
+        // exceeded with a chance below 1e-6.
         assert_eq!(shape.levels(most as u32), [88, 25, 7]);
         let mean = (TRIALS * OTHERS * 16) as f64 / f64::from(88 * 25 * 7);
         assert!((of_others as f64) <= mean + 6.0 * mean.sqrt(), "{of_others}, {mean} expected at most");

@@ -1,26 +1,24 @@
-//! Making room where there is none: a record goes to one of its pages, and what it drives out goes
-//! to another of its own.
+//! Makes room as cuckoo hashing does: a record takes one of its pages, and the record that it
+//! evicts moves to another page of its own.
 //!
-//! Records that come one after the other leave room that nobody finds: pages are 0.96 full with 34
-//! records each, 0.77 with 7. All records of a segment are known here, and each has three pages; so
-//! most of that room is found by moving some, as in cuckoo hashing.
+//! Placing records first come, first served leaves gaps. All records of a segment are known here
+//! and each has two or three pages, so moving some of them fills most gaps:
+//! `docs/decisions/store-build.md`.
 
 use super::group::Entry;
 use super::room::weight;
 use super::weighted::Weighted;
 
-/// The page of a record that has none.
+/// The page of a record that has no page.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
-/// How often records may be driven out, for each that found no room: where there is room at all, a
-/// few times do.
+/// The most evictions per record without room. Where there is room at all, a few suffice.
 const PATIENCE: usize = 50;
 
-/// Finds pages for the records that have none. Those that it finds none for are the answer, and are
-/// [`NOWHERE`].
+/// Finds pages for the records that have none. Returns those that stay [`NOWHERE`].
 ///
-/// `starts` has the number of each level's first page. Which record is driven out is a matter of
-/// chance, but the same one for the same segment.
+/// `starts` holds the index of each level's first page. Evictions are pseudo-random, but the same
+/// for the same segment.
 pub(super) fn displace(
     room: &mut Weighted,
     starts: &[u32],
@@ -66,7 +64,7 @@ pub(super) fn displace(
     waiting
 }
 
-/// Numbers without a pattern: a linear congruence, of which the upper bits are used.
+/// A linear congruential generator, of which the upper bits are used.
 struct Chance(u64);
 
 impl Chance {

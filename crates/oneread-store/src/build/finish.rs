@@ -1,4 +1,4 @@
-//! From a full builder to a file under the store's name.
+//! Turns a full builder into a file under the store's name.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -11,25 +11,25 @@ use crate::error::at;
 use crate::{DiskFile, Error, OpenMode, StoreLock};
 
 impl Builder {
-    /// Places all pairs, and writes the store to a file, which replaces a sealed store or another
+    /// Places all pairs and writes the store to a file, which replaces a sealed store or any other
     /// file of that name.
     ///
-    /// The store's lock is held meanwhile, and a live store is never replaced. The file appears
-    /// whole or not at all: it is written under another name in the same folder, synced and
-    /// renamed. Readers of the replaced file keep it.
+    /// Holds the store's lock meanwhile, and never replaces a live store. The file appears whole or
+    /// not at all: it is written under another name in the same folder, synced and renamed. Readers
+    /// of the replaced file keep reading it.
     ///
     /// # Errors
-    /// [`Error::Locked`] if somebody else writes to a store of that name or makes one,
-    /// [`Error::Live`] if there is a live store. If a key came twice and was not to, if the medium
-    /// fails or is full, or if keys were chosen to collide. Nothing is left behind.
+    /// [`Error::Locked`] if somebody else creates or writes a store of that name; [`Error::Live`]
+    /// if there is a live store. Also if duplicates are refused and a key came twice, or if the
+    /// medium fails or is full. Nothing is left behind.
     pub fn finish(self, path: impl AsRef<Path>) -> Result<Report, Error> {
         self.finish_with_progress(path, |_| {})
     }
 
-    /// The same, and tells how far it is, about once for each segment.
+    /// Like [`finish`](Self::finish), but reports progress about once per segment.
     ///
     /// # Errors
-    /// As [`finish`](Self::finish).
+    /// Like [`finish`](Self::finish).
     pub fn finish_with_progress(
         self,
         path: impl AsRef<Path>,
@@ -38,16 +38,16 @@ impl Builder {
         self.finish_locked(StoreLock::take(path)?, progress)
     }
 
-    /// The same under a name whose lock was taken before, which is released at the end. With
-    /// [`replace_live`](StoreLock::replace_live) a live store is replaced too.
+    /// Like [`finish`](Self::finish), but under a lock taken before, which is released at the end.
+    /// With [`replace_live`](StoreLock::replace_live) it replaces a live store too.
     ///
     /// # Errors
-    /// As [`finish`](Self::finish).
+    /// Like [`finish`](Self::finish).
     pub fn finish_locked(self, lock: StoreLock, progress: impl FnMut(Progress)) -> Result<Report, Error> {
         self.finish_under(&lock, progress)
     }
 
-    /// The same under a lock that goes on.
+    /// Like `finish_locked`, but leaves the lock with the caller.
     pub(crate) fn finish_under(
         self,
         lock: &StoreLock,
@@ -69,7 +69,7 @@ impl Builder {
         Ok(report)
     }
 
-    /// Writes the store to a new file of the system.
+    /// Writes the store to a new file of the operating system.
     fn write_file(self, path: &Path, progress: impl FnMut(Progress)) -> Result<Report, Error> {
         let file = File::options().read(true).write(true).create_new(true).open(path);
         let file = file.map_err(at(path)).map_err(making())?;
@@ -92,7 +92,7 @@ fn syncing() -> impl FnOnce(io::Error) -> Error {
     Error::io("sync the store's file")
 }
 
-/// A disk file that is written from a position on.
+/// Writes to a disk file sequentially, from a position on.
 struct Writing {
     file: Arc<dyn DiskFile>,
     position: u64,

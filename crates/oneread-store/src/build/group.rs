@@ -1,4 +1,4 @@
-//! A few neighbouring segments: their records read back, duplicates resolved.
+//! A few adjacent segments: reads their records back and resolves duplicates.
 
 use oneread::hash::{Digest, Digester};
 
@@ -14,19 +14,19 @@ use super::partitions::Partitions;
 pub(crate) struct Entry {
     pub(crate) digest: Digest,
     pub(crate) segment: u32,
-    /// Where it begins among the bytes of the group.
+    /// The record's offset among the bytes of the group.
     pub(crate) start: usize,
     pub(crate) length: u16,
 }
 
-/// Records of segments `first..end`, by segments, and in each by digests.
+/// Records of segments `first..end`, sorted by segment and digest.
 #[derive(Debug)]
 pub(crate) struct Group {
     pub(crate) first: u32,
     pub(crate) end: u32,
     pub(crate) bytes: Vec<u8>,
     pub(crate) entries: Vec<Entry>,
-    /// Records that later ones replaced.
+    /// The number of records that later ones replaced.
     pub(crate) replaced: u64,
 }
 
@@ -65,9 +65,9 @@ impl Group {
         record::decode(self.record(entry)).map_or(&[], |(record, _)| record.key)
     }
 
-    /// Sorts, and of records with the same key leaves the one that came last.
+    /// Sorts the records, and keeps the last one of each key.
     fn resolve(&mut self, duplicates: Duplicates) -> Result<(), Error> {
-        // The first is nearly always enough: equal digests are the same key.
+        // Sorting by digest almost always suffices: equal digests mean equal keys.
         self.entries.sort_unstable_by_key(|entry| (entry.segment, entry.digest, entry.start));
         if self.entries.windows(2).all(|pair| pair[0].digest != pair[1].digest) {
             return Ok(());
@@ -75,7 +75,7 @@ impl Group {
         let mut kept: Vec<Entry> = Vec::with_capacity(self.entries.len());
         let mut entries = std::mem::take(&mut self.entries);
         for same in entries.chunk_by_mut(|a, b| a.digest == b.digest) {
-            // Those of one key come together, the last one last.
+            // Sorts the records of one key next to each other, the latest last.
             same.sort_by(|a, b| self.key(a).cmp(self.key(b)).then(a.start.cmp(&b.start)));
             for of_key in same.chunk_by(|a, b| self.key(a) == self.key(b)) {
                 if of_key.len() > 1 && duplicates == Duplicates::Refuse {

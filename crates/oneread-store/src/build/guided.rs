@@ -1,4 +1,4 @@
-//! The keys of a segment by their guides.
+//! The keys of a segment, grouped by guide.
 
 use crate::plan::Loads;
 use oneread::hash::Digest;
@@ -6,16 +6,16 @@ use oneread::hash::Digest;
 use crate::format::geometry::{self, LEVELS};
 use crate::format::guide::{Form, Located, Solver};
 
-/// The keys of each guide, wherever they are now.
+/// The keys of each guide, in any level.
 #[derive(Debug)]
 pub(crate) struct Guided {
     keys: Vec<Located>,
-    /// By guide, the end of its keys.
+    /// For each guide, the end of its keys.
     ends: Vec<u32>,
 }
 
 impl Guided {
-    /// Sorts the keys of a segment with so many homes by the guides that such a form makes.
+    /// Groups the keys of a segment with `homes` homes by guides of this form.
     pub(crate) fn new(homes: u32, form: Form, keys: impl Iterator<Item = Located> + Clone) -> Self {
         let guides: Vec<u32> =
             keys.clone().map(|(digest, _)| form.guide(geometry::page(digest, 0, homes))).collect();
@@ -23,7 +23,7 @@ impl Guided {
         guides.iter().for_each(|&guide| ends[guide as usize] += 1);
         let mut all = 0;
         for count in &mut ends {
-            // For now where a guide's keys begin; filling moves it to where they end.
+            // Holds the start of a guide's keys for now; filling moves it to the end.
             all += std::mem::replace(count, all);
         }
         let mut sorted = vec![(Digest::from_halves(0, 0), 0); all as usize];
@@ -35,19 +35,19 @@ impl Guided {
         Self { keys: sorted, ends }
     }
 
-    /// The keys of one guide after the other.
+    /// Iterates over the keys of each guide.
     fn iter(&self) -> impl Iterator<Item = &[Located]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, &end)| &self.keys[start as usize..end as usize])
     }
 
-    /// Counts the guides of a segment with these levels.
+    /// Adds the guides of a segment with these levels to `loads`.
     pub(crate) fn count(&self, levels: [u32; LEVELS], loads: &mut Loads) {
         let levels = levels.iter().filter(|&&pages| pages > 0).count() as u32;
         self.iter().for_each(|keys| loads.add(keys.len() as u32, levels, 1));
     }
 
-    /// All guides, of so many bytes each.
+    /// Solves all guides, with `guide_bytes` bytes each.
     pub(crate) fn solve(&self, guide_bytes: u32, solver: &mut Solver) -> Vec<u8> {
         let mut guides = vec![0; self.ends.len() * guide_bytes as usize];
         for (keys, guide) in self.iter().zip(guides.chunks_exact_mut(guide_bytes as usize)) {

@@ -1,9 +1,9 @@
-//! Building a store: pairs in any order, then pages in theirs.
+//! Builds a store: accepts pairs in any order and writes pages in hash order.
 //!
 //! ```text
-//!  insert ──▶ 1024 partitions by the directory's word ──▶ a group of segments ──▶ pages, guides ──▶ the file, in order
-//!             in memory, or all written out when             read back, duplicates     by several threads
-//!             the memory is used up                          resolved, placed
+//!  insert ──▶ 1024 partitions ──▶ group of segments ──▶ pages, guides ──▶ the file, in order
+//!             by directory word   read back, resolved,  by several
+//!             spill if too large  placed                threads
 //! ```
 
 pub(crate) mod crowd;
@@ -39,19 +39,19 @@ use values::Values;
 
 /// Builds a [`Sealed`](crate::Sealed) store from pairs of bytes in any order.
 ///
-/// Pairs are kept in memory until a part of [`memory_bytes`](Options::memory_bytes) is used, then
-/// go to temporary files. The store is placed and written at the end, by [`finish`](Self::finish),
-/// and appears under its name only once it is whole and safely on the medium.
+/// Keeps pairs in memory until they use half of [`memory_bytes`](Options::memory_bytes), then
+/// spills them to temporary files. [`finish`](Self::finish) places and writes the store, which
+/// appears under its name only when it is whole and safely on the medium.
 ///
 /// # Limits
-/// Keys have 0 to 1024 bytes. Values up to 1024 bytes lie beside their key; larger ones lie apart
-/// and cost a second read. Any set of keys can be stored. Keys that were chosen to collide go to
-/// overflow pages, whose lookups read more pages (see [`Sealed`](crate::Sealed)); all records of
-/// one segment are in memory at once, and colliding keys may be all in one.
+/// Keys have 0 to 1024 bytes. Values up to 1024 bytes lie beside their key; larger ones are stored
+/// separately and cost a second read. Any set of keys can be stored. Keys chosen to collide go to
+/// overflow pages, whose lookups read more pages (see [`Sealed`](crate::Sealed)). All records of
+/// one segment are in memory at once, and colliding keys may all be in one segment.
 ///
 /// # Costs
-/// Every pair is hashed twice and sorted once within its segment. What does not fit in memory is
-/// written once and read once more. The guides are kept in memory until the end: 1.1 bytes a key.
+/// Hashes every pair twice and sorts it once within its segment. What does not fit in memory is
+/// written once and read once. Keeps the guides in memory until the end: 1.1 bytes per key.
 ///
 /// # Example
 /// ```
@@ -77,16 +77,16 @@ pub struct Builder {
     totals: Totals,
 }
 
-/// What was inserted, duplicates included.
+/// Totals of the inserted pairs, duplicates included.
 #[derive(Clone, Copy, Debug, Default)]
 struct Totals {
     records: u64,
-    /// Bytes in pages.
+    /// The bytes that the records take in pages.
     weight: u64,
 }
 
 impl Builder {
-    /// A builder without pairs.
+    /// Creates a builder without pairs.
     ///
     /// # Errors
     /// If an option is out of its range.
@@ -104,14 +104,14 @@ impl Builder {
     /// Adds a pair.
     ///
     /// # Errors
-    /// If the key is too long; then the pair is not in, and others can follow. If a temporary file
-    /// cannot be written; then the pair is not in either, and if its value was a large one, the
-    /// store cannot be finished.
+    /// If the key is too long; the pair is not inserted, and others can follow. If a temporary file
+    /// cannot be written; the pair is not inserted either, and if its value was large, the store
+    /// can no longer be finished.
     pub fn insert(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         if key.len() > KEY_BYTES {
             return Err(Error::KeyTooLong { found: key.len() });
         }
-        // Half for what is collected, half for placing it.
+        // One half for collecting pairs, the other for placing them.
         if self.partitions.held_bytes() >= self.options.memory_bytes / 2 {
             self.partitions.spill(&self.options)?;
         }
@@ -126,10 +126,11 @@ impl Builder {
         Ok(())
     }
 
-    /// Adds all pairs that an iterator gives. Returns how many these were.
+    /// Adds all pairs of an iterator and returns their number.
     ///
     /// # Errors
-    /// As [`insert`](Self::insert), for the first pair that it fails for; those before it are in.
+    /// Like [`insert`](Self::insert), for the first pair that fails; the pairs before it are
+    /// inserted.
     ///
     /// # Example
     /// ```
@@ -151,22 +152,22 @@ impl Builder {
         Ok(self.len() - before)
     }
 
-    /// The pairs inserted so far, duplicates included.
+    /// The number of pairs inserted so far, duplicates included.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.totals.records
     }
 
-    /// Whether nothing was inserted.
+    /// Reports whether nothing was inserted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The same in memory, for small stores that go elsewhere.
+    /// Like [`finish`](Self::finish), but builds the store in memory and returns its bytes.
     ///
     /// # Errors
-    /// As [`finish`](Self::finish).
+    /// Like [`finish`](Self::finish).
     pub fn finish_in_memory(self) -> Result<(Vec<u8>, Report), Error> {
         let mut out = Cursor::new(Vec::new());
         let report = self.write(&mut out, |_| {})?;

@@ -1,4 +1,4 @@
-//! Where a store is written to, and the pages on their way there.
+//! The output of a build, and the pages on their way there.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Cursor, Seek, SeekFrom, Write};
@@ -8,8 +8,7 @@ use std::path::Path;
 use crate::error::at;
 use crate::format::PAGE;
 
-/// Whole pages, in memory that begins where a page of it does: so a disk can take them from there
-/// without a copy.
+/// Whole pages in page-aligned memory, so that a disk can take them without a copy.
 #[derive(Debug, Default)]
 pub(crate) struct Pages {
     bytes: Vec<u8>,
@@ -18,12 +17,12 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// So many pages of zeros, in the memory of others if that is enough.
+    /// Returns `pages` zeroed pages, reusing the memory if it suffices.
     pub(crate) fn zeroed(mut self, pages: usize) -> Self {
         self.length = pages * PAGE;
         self.bytes.clear();
         self.bytes.resize(self.length + PAGE, 0);
-        // Where addresses are not to be had, the pages just lie somewhere.
+        // Without an aligned address (under Miri, say), the pages lie anywhere.
         self.start = self.bytes.as_ptr().align_offset(PAGE).min(PAGE);
         self
     }
@@ -43,9 +42,9 @@ impl DerefMut for Pages {
     }
 }
 
-/// Something that a store is written to.
+/// A destination that a store is written to.
 pub(crate) trait Out: Write + Seek {
-    /// Writes pages that nobody will read soon.
+    /// Writes pages that are not read again soon.
     fn write_pages(&mut self, pages: &Pages) -> io::Result<()> {
         self.write_all(pages)
     }
@@ -55,38 +54,37 @@ impl Out for Cursor<Vec<u8>> {}
 
 impl<W: Write + Seek> Out for BufWriter<W> {}
 
-/// A file, which pages can be written to past the system's cache.
+/// A file that pages can be written to with direct I/O, past the system's page cache.
 ///
-/// Why: of a store that is larger than the memory for building it, the cache would keep what fits,
-/// and let go of what others need. And copying pages to memory that the system must find first was
-/// a third of all work of building a store of 5 million pairs.
+/// A store larger than memory would otherwise evict other programs' data from the cache:
+/// `docs/decisions/store-build.md`.
 #[derive(Debug)]
 pub(super) struct OutFile<'a> {
     file: BufWriter<&'a File>,
     path: &'a Path,
-    /// The same file, for pages.
+    /// The same file, opened for direct I/O.
     direct: Option<File>,
 }
 
 impl<'a> OutFile<'a> {
-    /// A file that is open, to be written through the cache.
+    /// Wraps an open file, written through the cache.
     pub(super) fn new(file: &'a File, path: &'a Path) -> Self {
         Self { file: BufWriter::with_capacity(1 << 20, file), path, direct: None }
     }
 
-    /// The same past the cache, if the system and the medium let us.
+    /// Switches to direct I/O, if the system and the medium support it.
     pub(super) fn past_cache(self) -> Self {
         Self { direct: open_direct(self.path), ..self }
     }
 
     fn write_through(&mut self, pages: &Pages) -> io::Result<()> {
         if let Some(direct) = &mut self.direct {
-            // Also writes out what is buffered.
+            // This also flushes the buffer.
             let at = self.file.stream_position()?;
             let written = direct.seek(SeekFrom::Start(at)).and_then(|_| direct.write_all(pages));
             match written {
                 Ok(()) => return self.file.seek(SeekFrom::Start(at + pages.len() as u64)).map(|_| ()),
-                // The medium asks for more than whole pages.
+                // The medium wants a larger alignment than pages have.
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => self.direct = None,
                 Err(error) => return Err(error),
             }
@@ -95,8 +93,8 @@ impl<'a> OutFile<'a> {
     }
 }
 
-/// Opens a file to be written past the cache. None if that cannot be done: then all goes through
-/// it.
+/// Opens a file for direct I/O. Returns `None` if that is not possible; then all writes go through
+/// the cache.
 #[cfg(target_os = "linux")]
 fn open_direct(path: &Path) -> Option<File> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -134,10 +132,10 @@ impl Seek for OutFile<'_> {
 mod tests {
     use super::*;
 
-    /// Pages with numbers on them, which begin where a page of memory does, or a byte behind.
+    /// Numbered pages that begin at a page boundary of memory, or `behind` bytes after one.
     fn numbered(first: u8, pages: usize, behind: usize) -> Pages {
         let mut numbered = Pages::default().zeroed(pages + 1);
-        // A page more was asked for, so that there is room behind.
+        // One page more than needed leaves room for the shift.
         (numbered.start, numbered.length) = (numbered.start + behind, pages * PAGE);
         for (number, page) in (first..).zip(numbered.chunks_exact_mut(PAGE)) {
             page.fill(number);
@@ -158,8 +156,7 @@ mod tests {
     #[test]
     fn the_file_is_the_same_past_the_cache_through_it_and_where_the_medium_refuses_halfway() {
         let folder = tempfile::tempdir().unwrap();
-        // Memory that no disk can be written from directly: the second write is refused, and all
-        // after it go through the cache.
+        // Unaligned memory: the second write is refused, and all later writes go through the cache.
         for (name, is_direct, behind) in [("cached", false, 0), ("direct", true, 0), ("refused", true, 1)] {
             let path = folder.path().join(name);
             let file = File::create(&path).unwrap();

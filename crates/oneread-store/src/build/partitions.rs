@@ -1,7 +1,7 @@
-//! Records by the part of the directory that they belong to, in memory or in a file.
+//! Partitions records by directory word, in memory or in a file.
 //!
 //! # Invariants
-//! 1. Records of one partition keep the order in which they came: those in the file, extent by
+//! 1. Records of one partition keep their order of insertion: first those in the file, extent by
 //!    extent, then those in memory.
 
 use std::io::{Seek, SeekFrom, Write};
@@ -12,15 +12,15 @@ use oneread::hash::{Digest, reduce};
 use super::temporary::TemporaryFile;
 use crate::{Error, Options, domain};
 
-/// Enough that a group of segments begins and ends near the borders of partitions, and few enough
-/// that each is written in long pieces.
+/// Many enough that groups of segments begin and end near partition borders; few enough that each
+/// partition is written in long pieces.
 const PARTITIONS: u64 = 1024;
 
-/// Where lines of the next record begin, behind the last: as many as stay in a cache for all
+/// Offsets of the cache lines to prefetch behind the last record: as many as stay cached for all
 /// partitions.
 const PREFETCHED: [usize; 3] = [0, 64, 128];
 
-/// A piece of the file.
+/// A contiguous piece of the file.
 #[derive(Clone, Copy, Debug)]
 struct Extent {
     offset: u64,
@@ -48,7 +48,7 @@ impl Partitions {
         }
     }
 
-    /// The bytes of records in memory.
+    /// The bytes of records held in memory.
     pub(super) fn held_bytes(&self) -> usize {
         self.held_bytes
     }
@@ -58,15 +58,15 @@ impl Partitions {
         self.file_bytes
     }
 
-    /// Adds the record that a function appends; tells its bytes.
+    /// Adds the record that `record` appends, and returns its length.
     pub(super) fn push(&mut self, digest: Digest, record: impl FnOnce(&mut Vec<u8>)) -> usize {
         let partition = reduce(digest.word(domain::DIRECTORY, 0), PARTITIONS);
         let held = &mut self.held[partition as usize];
         let before = held.len();
         record(held);
-        // The lines where the next record of this partition will go, in about a thousand records:
-        // so many writes at once are more than a processor foresees, and each would wait for
-        // memory.
+        // Prefetches the lines where this partition's next record will go, about a thousand records
+        // from now. The processor cannot predict that many write streams, and each write would wait
+        // for memory.
         let room = held.spare_capacity_mut();
         PREFETCHED.into_iter().for_each(|at| prefetch_to_write(room, at));
         let bytes = held.len() - before;
@@ -74,7 +74,7 @@ impl Partitions {
         bytes
     }
 
-    /// Writes all that is in memory to the file. If that fails, what is not written stays in
+    /// Writes all records in memory to the file. If that fails, what is not written stays in
     /// memory.
     pub(super) fn spill(&mut self, options: &Options) -> Result<(), Error> {
         let file = match &mut self.file {
@@ -95,8 +95,8 @@ impl Partitions {
         Ok(())
     }
 
-    /// After the last record: if some are in the file, all are, so that the memory is free for
-    /// placing.
+    /// Call it after the last record: if any records are in the file, spills the rest too, so that
+    /// the memory is free for placing.
     pub(super) fn complete(&mut self, options: &Options) -> Result<(), Error> {
         if self.file.is_some() {
             self.spill(options)?;
@@ -105,11 +105,10 @@ impl Partitions {
         Ok(())
     }
 
-    /// The records of all partitions that segments `first..end` of so many have some in. Those of
-    /// neighbouring segments are among them.
+    /// Reads all partitions that overlap segments `first..end` of `segments`. Records of adjacent
+    /// segments may be among them.
     pub(super) fn read(&self, first: u32, end: u32, segments: u32, out: &mut Vec<u8>) -> Result<(), Error> {
-        // The words of segment s are those from s·2^64/segments on, the words of partition p those
-        // from p·2^64/PARTITIONS on.
+        // Segment s begins at word s·2^64/segments, partition p at word p·2^64/PARTITIONS.
         let start = u64::from(first) * PARTITIONS / u64::from(segments);
         let end = (u64::from(end) * PARTITIONS).div_ceil(u64::from(segments));
         for partition in start as usize..end as usize {

@@ -1,21 +1,21 @@
-//! What a building did.
+//! The outcome of a build.
 
-/// How far a building or a verification is.
+/// The progress of a build or a verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Records placed and written, or pages checked.
+    /// Records placed and written, or pages checked, so far.
     pub done: u64,
     /// All records, duplicates included, or all pages.
     pub total: u64,
 }
 
-/// What a building did.
+/// The outcome of a build.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Report {
     /// Keys in the store.
     pub items: u64,
-    /// Pairs that a later one of the same key replaced.
+    /// Pairs that a later pair of the same key replaced.
     pub replaced: u64,
     /// Segments.
     pub segments: u32,
@@ -25,14 +25,14 @@ pub struct Report {
     pub disk_bytes: u64,
     /// The bytes of all keys and values.
     pub raw_bytes: u64,
-    /// The part of the pages' bytes that records take, with their tags and offsets.
+    /// The fraction of page bytes used by records, with their tags and lengths.
     pub utilisation: f64,
-    /// Bytes of memory that the open store takes for each key.
+    /// Bytes of memory per key that the open store takes.
     pub ram_bytes_per_key: f64,
-    /// The pages that a lookup of a stored key reads on average, as planned.
+    /// The average number of pages that a lookup of a stored key reads, as planned.
     pub reads_per_hit: f64,
-    /// The pages that a lookup of a foreign key reads on average, as planned.
+    /// The average number of pages that a lookup of an absent key reads, as planned.
     pub reads_per_miss: f64,
-    /// Bytes that went through temporary files.
+    /// Bytes written to temporary files.
     pub spilled_bytes: u64,
 }

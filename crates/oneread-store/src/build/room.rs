@@ -1,5 +1,5 @@
-//! One try at placing the records of a segment: on a given number of pages, each record on the
-//! first of its own with room.
+//! One attempt to place the records of a segment on a given number of pages: each record goes to
+//! the first of its pages with room.
 
 use oneread::layout::MultilevelLayout;
 use oneread::table::placement::Crisis;
@@ -11,8 +11,8 @@ use crate::Error;
 use crate::format::geometry::{LEVELS, SEGMENT_PAGES};
 use crate::format::page::{RECORD_OVERHEAD, ROOM};
 
-/// The records by their numbers, the largest first: small ones fill what is left. They come by
-/// digests, so that the result depends on nothing else.
+/// Orders records by size, the largest first, so that small ones fill what is left. Entries are
+/// sorted by digest, so the result depends on nothing else.
 pub(super) fn order(entries: &[Entry]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..entries.len() as u32).collect();
     if entries.windows(2).any(|pair| pair[0].length != pair[1].length) {
@@ -21,20 +21,20 @@ pub(super) fn order(entries: &[Entry]) -> Vec<u32> {
     order
 }
 
-/// The pages that the load asks for.
+/// The number of pages at this load.
 pub(super) fn least_pages(entries: &[Entry], load: f64) -> u64 {
     let total: u64 = entries.iter().map(weight).map(u64::from).sum();
     ((total as f64 / (f64::from(usable(entries)) * load)).ceil() as u64).max(1)
 }
 
-/// The most pages that are tried. Records that are a third of a page need up to half as many again
-/// as the load asks for, and small segments are uneven.
+/// The most pages to try. Records of a third of a page need up to half as many again as `least`,
+/// and small segments are uneven.
 pub(super) fn most_pages(least: u64) -> u64 {
     (64 + 8 * least).min(u64::from(SEGMENT_PAGES))
 }
 
-/// The bytes of a page that records of these sizes can fill: if all have one size, a multiple of
-/// it.
+/// The bytes of a page that records of these sizes can fill: a multiple of their size if all are
+/// equal.
 fn usable(entries: &[Entry]) -> u32 {
     match entries {
         [first, rest @ ..] if rest.iter().all(|entry| entry.length == first.length) => {
@@ -44,20 +44,20 @@ fn usable(entries: &[Entry]) -> u32 {
     }
 }
 
-/// This many records without room, or an eighth of all, are worth moving others for.
+/// Moving other records is worth it for up to this many records without room, or an eighth of all.
 const MAX_CRISES: usize = 16;
 
-/// The bytes of a page that a record takes.
+/// The bytes that a record takes in a page.
 pub(crate) fn weight(entry: &Entry) -> u32 {
     u32::from(entry.length) + RECORD_OVERHEAD as u32
 }
 
-/// The room of pages that records are placed on.
+/// The free room of the pages that records are placed on.
 pub(super) struct Room {
     pub(super) pages: Weighted,
-    /// The number of each level's first page.
+    /// The index of each level's first page.
     pub(super) starts: [u32; LEVELS],
-    /// Levels that have pages.
+    /// The number of levels that have pages.
     pub(super) levels: usize,
 }
 
@@ -72,7 +72,7 @@ impl Room {
         Ok(Self { pages: room, starts: [0, sizes[0], sizes[0] + sizes[1]], levels })
     }
 
-    /// Places records one after the other; tells how many found no room.
+    /// Places records in this order; returns how many found no room.
     pub(super) fn place(&mut self, entries: &[Entry], order: &[u32], of_record: &mut [u32]) -> usize {
         let mut crises = 0;
         for &number in order {
@@ -89,16 +89,16 @@ impl Room {
     }
 }
 
-/// What came of placing records on so many pages.
+/// The outcome of placing records on a number of pages.
 pub(super) enum Tried {
     Placed,
-    /// Moving others did not help.
+    /// Moving other records did not help.
     Displaced,
-    /// Too many found no room.
+    /// Too many records found no room.
     Many,
 }
 
-/// Tries levels of so many pages: the page of each record.
+/// Tries to place the records on levels of these sizes, and returns the page of each record.
 pub(super) fn place(
     sizes: [u32; LEVELS],
     entries: &[Entry],
@@ -110,7 +110,7 @@ pub(super) fn place(
     if crises == 0 {
         return Ok(Tried::Placed);
     }
-    // Where so many find no room, moving would not help.
+    // With this many records without room, moving others would not help.
     if crises > MAX_CRISES.max(entries.len() / 8) {
         return Ok(Tried::Many);
     }

@@ -1,4 +1,4 @@
-//! One segment: the fewest pages that its records find room on, and their bytes.
+//! Places one segment on the fewest pages that suffice, and encodes them.
 
 use std::collections::HashSet;
 
@@ -21,40 +21,39 @@ use super::guided::Guided;
 use super::out::Pages;
 use super::room::{Room, Tried, least_pages, most_pages, order, place, weight};
 
-/// Which record goes to which page.
+/// The assignment of a segment's records to pages.
 #[derive(Debug)]
 pub(crate) struct Placed {
     pub(crate) segment: u32,
-    /// Pages of all levels.
+    /// The number of pages of all levels.
     pages: u32,
-    /// Whether there are as few as the load asks for.
+    /// Whether the load allows no fewer pages.
     pub(crate) is_tight: bool,
     shape: Shape,
-    /// The records, by pages.
+    /// The records, sorted by page.
     entries: Vec<Entry>,
-    /// By page, the end of its records in `entries`.
+    /// For each page, the end of its records in `entries`.
     ends: Vec<u32>,
-    /// Records without a page, in no order.
+    /// Records without a page, in any order.
     overflow: Vec<Entry>,
 }
 
-/// Page counts that are tried although moving others does not help. Random digests need far fewer.
+/// The most page counts to try when moving records does not help. Random digests need far fewer.
 const MAX_DISPLACED: u32 = 128;
 
-/// How often crowded records are taken out before all others are placed.
+/// How often crowded records are taken out before the rest is placed.
 const ROUNDS: u32 = 8;
 
 impl Placed {
-    /// Places the records of a segment, which come by digests.
+    /// Places the records of a segment, sorted by digest.
     ///
-    /// Tries with as many pages as the load asks for, and with more until all find room. Where that
-    /// is hopeless, some records go to overflow, by cases (see
-    /// [`overflow`]):
+    /// Starts with as many pages as the load requires, and adds pages until all records find room.
+    /// Where that is hopeless, some records go to overflow, by cases (see [`overflow`]):
     ///
     /// 1. Records that share their digest never lie in the levels.
-    /// 2. Nor do records that share all their pages with more others than chance brings together,
-    ///    if there is no room.
-    /// 3. What still finds no room, after all others have been moved about, is left over.
+    /// 2. Records that share all their pages with more others than chance explains go too, if there
+    ///    is no room.
+    /// 3. The records that still find no room after moving others go last.
     pub(crate) fn new(segment: u32, entries: &[Entry], load: f64, shape: Shape) -> Result<Self, Error> {
         let (mut rest, mut overflow) = crowd::alone(entries);
         for _ in 0..ROUNDS {
@@ -81,8 +80,8 @@ impl Placed {
         Ok(placed)
     }
 
-    /// Places records on pages of the levels alone. If that is hopeless: the records that are in
-    /// the way, by their numbers, if it is known.
+    /// Places records on level pages only. If that is hopeless, returns the indices of the records
+    /// in the way, if they are known.
     fn without_overflow(
         segment: u32,
         entries: &[Entry],
@@ -96,7 +95,7 @@ impl Placed {
         let (mut tries, mut displaced, mut looked) = (0, 0, false);
         let mut of_record = vec![0; entries.len()];
         while pages <= most && displaced < MAX_DISPLACED {
-            // Where random digests would have found room, nearly always.
+            // By this point random digests almost always find room.
             if !looked && (tries == TRIES_A_STEP || pages > least + least / 2 + 8) {
                 looked = true;
                 let crowded = crowd::crowded(entries, shape, least, most);
@@ -131,7 +130,7 @@ impl Placed {
         }
         let mut end = 0;
         for count in &mut ends {
-            // For now where a page's records begin; filling moves it to where they end.
+            // Holds the start of a page's records for now; filling moves it to the end.
             end += std::mem::replace(count, end);
         }
         let filler = Entry { digest: Digest::from_halves(0, 0), segment, start: 0, length: 0 };
@@ -149,18 +148,18 @@ impl Placed {
         Self { segment, pages, is_tight: false, shape, entries: sorted, ends, overflow }
     }
 
-    /// Pages of all levels, and about how many overflow takes.
+    /// The pages of all levels, and an estimate of the overflow pages.
     pub(crate) fn pages(&self) -> u64 {
         let overflow: u64 = self.overflow.iter().map(|entry| u64::from(weight(entry))).sum();
         u64::from(self.pages) + overflow.div_ceil(ROOM as u64)
     }
 
-    /// The keys in the levels.
+    /// The number of keys in the levels.
     pub(crate) fn keys(&self) -> usize {
         self.entries.len()
     }
 
-    /// Moves keys to overflow where one guide of such a form has more than it can tell apart.
+    /// Moves keys to overflow where a guide of this form has more keys than it can tell apart.
     pub(crate) fn trim(&mut self, form: Form) {
         let homes = self.levels()[0];
         let mut counts = vec![0u32; form.guides(homes) as usize];
@@ -188,28 +187,28 @@ impl Placed {
         self.entries = kept;
     }
 
-    /// Takes the records of overflow out, for whoever keeps them elsewhere.
+    /// Takes the overflow records out; the caller stores them elsewhere.
     pub(crate) fn take_overflow(&mut self) -> Vec<Entry> {
         std::mem::take(&mut self.overflow)
     }
 
-    /// The keys that each page of level 0 is the home of, on average.
+    /// The average number of keys per home.
     pub(crate) fn keys_a_home(&self) -> f64 {
         self.entries.len() as f64 / f64::from(self.levels()[0].max(1))
     }
 
-    /// The records of a page.
+    /// The records of one page.
     fn page(&self, page: usize) -> &[Entry] {
         let start = if page == 0 { 0 } else { self.ends[page - 1] };
         &self.entries[start as usize..self.ends[page] as usize]
     }
 
-    /// The pages of each level.
+    /// The number of pages of each level.
     pub(crate) fn levels(&self) -> [u32; LEVELS] {
         self.shape.levels(self.pages)
     }
 
-    /// The keys with their levels, by guides.
+    /// The keys with their levels, grouped by guide.
     pub(crate) fn guided(&self, form: Form) -> Guided {
         let levels = self.levels();
         let of_level = levels.iter().enumerate().flat_map(|(level, &pages)| (0..pages).map(move |_| level));
@@ -219,8 +218,7 @@ impl Placed {
         Guided::new(levels[0], form, of_level.enumerate().flat_map(located))
     }
 
-    /// The bytes of the segment's pages and guides. The memory is that of pages that are no longer
-    /// needed.
+    /// Encodes the segment's pages and guides, reusing the memory of `pages`.
     pub(crate) fn encode(
         &mut self,
         group: &Group,
@@ -270,7 +268,7 @@ impl Placed {
                             encoded.value_bytes = encoded.value_bytes.saturating_add(value.len() as u64);
                         }
                         Stored::Run(run) => {
-                            // A page of a live store may have been made to say anything.
+                            // A crafted page of a live store may claim any length.
                             encoded.value_bytes = encoded.value_bytes.saturating_add(run.length);
                             let at = at - record::REFERENCE;
                             encoded.runs.push(RunAt {
@@ -292,32 +290,32 @@ impl Placed {
     }
 }
 
-/// A segment gets 1/256 more pages at a time …
+/// A segment grows by 1/256 of its pages at a time …
 const FIRST_STEP: u64 = 256;
-/// … and after so many tries twice that, then three times: records that leave gaps are still placed
-/// soon.
+/// … and after this many attempts by twice that, then three times: records that leave gaps are
+/// still placed soon.
 const TRIES_A_STEP: u64 = 16;
 
-/// A large value of a segment, and where its reference is.
+/// A large value of a segment, and the place of its reference.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunAt {
     pub(crate) page: usize,
-    /// Where in the page the offset of the run is to be written.
+    /// The offset in the page where the value's offset is written.
     pub(crate) at: usize,
-    /// Where the value is now.
+    /// The value's current position.
     pub(crate) from: u64,
     pub(crate) length: u64,
 }
 
-/// A segment as it is written. Pages with references to runs are not sealed yet.
+/// An encoded segment. Pages with references to runs are not sealed yet.
 #[derive(Debug)]
 pub(crate) struct Encoded {
     pub(crate) pages: Pages,
     pub(crate) guides: Vec<u8>,
     pub(crate) loads: Loads,
-    /// By pages.
+    /// Sorted by page.
     pub(crate) runs: Vec<RunAt>,
-    /// What the levels have, and behind them overflow.
+    /// Totals of each level, and of overflow last.
     pub(crate) levels: [header::Level; LEVELS + 1],
     pub(crate) key_bytes: u64,
     pub(crate) value_bytes: u64,

@@ -1,4 +1,4 @@
-//! A temporary file. It has no name, so what fails is told of its folder.
+//! A temporary file. It has no name, so errors name its folder.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};

@@ -1,5 +1,5 @@
-//! Large values on their way to the store: in a temporary file, first in the order of their coming,
-//! then in that of their keys.
+//! Large values on their way to the store: in a temporary file, first in order of insertion, then
+//! in order of their keys.
 
 use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 
@@ -11,12 +11,12 @@ use crate::{Error, Options};
 const WRITING: &str = "write a temporary file";
 const READING: &str = "read a temporary file";
 
-/// The values, as they come.
+/// Collects large values in order of insertion.
 #[derive(Debug)]
 pub(super) struct Values {
     file: Option<BufWriter<TemporaryFile>>,
     bytes: u64,
-    /// A write failed: how much of it is in the file is not known, so nothing can follow.
+    /// A write failed: the file's end is unknown, so no more values can follow.
     failed: bool,
 }
 
@@ -29,7 +29,7 @@ impl Values {
         self.bytes
     }
 
-    /// Keeps a value; the answer says where in the temporary file it is.
+    /// Stores a value and returns its place in the temporary file.
     pub(super) fn push(&mut self, value: &[u8], options: &Options) -> Result<Run, Error> {
         let file = match &mut self.file {
             Some(file) => file,
@@ -43,7 +43,7 @@ impl Values {
         Ok(run)
     }
 
-    /// After the last value.
+    /// Finishes collecting, after the last value.
     pub(super) fn complete(self, options: &Options) -> Result<Ordered, Error> {
         if self.failed {
             return Err(Error::io(WRITING)(earlier()));
@@ -59,22 +59,22 @@ fn earlier() -> std::io::Error {
     std::io::Error::other("an earlier write failed")
 }
 
-/// The values in the order of their pages: which of the temporary file comes next.
+/// The order in which values go from the temporary file to the store.
 #[derive(Debug)]
 pub(super) struct Ordered {
-    /// The values, and for each in its new order where it is and how long.
+    /// The temporary file, and for each value in its new order the offset and length.
     files: Option<(TemporaryFile, BufWriter<TemporaryFile>)>,
-    /// The bytes of all runs so far.
+    /// The total bytes of all runs so far.
     end: u64,
 }
 
 impl Ordered {
-    /// The bytes of all runs so far.
+    /// The total bytes of all runs so far.
     pub(super) fn bytes(&self) -> u64 {
         self.end
     }
 
-    /// Says that a value is the next one. Where it begins among the bytes of all runs.
+    /// Appends a value to the order, and returns its offset among all runs.
     pub(super) fn push(&mut self, from: u64, length: u64) -> Result<u64, Error> {
         let offset = runs::place(self.end, length).ok_or(Error::TooLarge { pages: u64::MAX })?;
         self.end = offset.checked_add(length).ok_or(Error::TooLarge { pages: u64::MAX })?;
@@ -86,7 +86,7 @@ impl Ordered {
         Ok(offset)
     }
 
-    /// Writes all runs.
+    /// Writes all runs to `out`.
     pub(super) fn copy(self, out: &mut impl Write) -> Result<(), Error> {
         const STEP: usize = 1 << 18;
         let Some((values, order)) = self.files else { return Ok(()) };

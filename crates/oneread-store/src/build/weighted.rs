@@ -1,8 +1,7 @@
-//! Where records of different sizes go: the buckets of a table, with room counted in bytes.
+//! Places records of different sizes: the buckets of a table, with room counted in bytes.
 //!
 //! # Invariants
-//! 1. The room of a bucket and the weights of its items are together the room that it had when it
-//!    was empty.
+//! 1. The free room of a bucket plus the weights of its items equals the room of the empty bucket.
 
 use std::collections::TryReserveError;
 
@@ -10,19 +9,18 @@ use oneread::hash::Digest;
 use oneread::layout::MultilevelLayout;
 use oneread::table::placement::{self, Crisis, Location};
 
-/// The buckets of a multilevel table whose items have weights: how much room is left, and where a
-/// digest's item goes.
+/// The buckets of a multilevel table whose items have weights.
 ///
 /// An item goes to the first level whose bucket has room for its weight. So small items find room
-/// where large ones did not, and it pays to begin with the largest.
+/// where large ones do not, and it pays to place the largest first.
 pub(super) struct Weighted {
-    /// The buckets of each level, and the number of the first of them among those of all levels.
+    /// For each level, the number of buckets and the index of the first one.
     levels: Vec<(u64, usize)>,
     buckets: Vec<Load>,
     capacity: u32,
 }
 
-/// What a bucket has.
+/// The state of one bucket.
 #[derive(Clone, Copy)]
 struct Load {
     room: u32,
@@ -30,8 +28,7 @@ struct Load {
 }
 
 impl Weighted {
-    /// The levels of a layout, each bucket empty and with this room. Slots, stash and moves of the
-    /// layout do not count.
+    /// Creates empty buckets with this `room` each. Ignores the layout's slots, stash and moves.
     ///
     /// # Errors
     /// If there is no memory for the buckets.
@@ -54,11 +51,11 @@ impl Weighted {
         placement::bucket(digest, level, self.levels[level].0)
     }
 
-    /// Takes room for an item in the first level whose bucket has it. The slot says how many items
-    /// the bucket had before.
+    /// Reserves room for an item in the first level whose bucket has it. The slot is the number of
+    /// items that the bucket had before.
     ///
     /// # Errors
-    /// [`Crisis`] if no bucket has room; nothing was changed.
+    /// [`Crisis`] if no bucket has room; then nothing changes.
     #[inline]
     pub(super) fn insert(&mut self, digest: Digest, weight: u32) -> Result<Location, Crisis> {
         for (level, &(buckets, start)) in self.levels.iter().enumerate() {
@@ -73,7 +70,7 @@ impl Weighted {
         Err(Crisis)
     }
 
-    /// Gives back the room of an item. Those after it in the bucket move up by one slot.
+    /// Returns the room of an item. Items after it in the bucket move up by one slot.
     ///
     /// # Panics
     /// If the bucket has no item of that weight, or if there is no such bucket.
@@ -112,7 +109,7 @@ mod tests {
         }
     }
 
-    /// Digests, the same for the same seed.
+    /// Pseudo-random digests from a seed.
     fn digests(seed: u64) -> impl Iterator<Item = Digest> {
         (0u64..).map(move |number| Portable::with_seed(seed).digest(&number))
     }

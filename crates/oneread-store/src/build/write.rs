@@ -1,4 +1,4 @@
-//! From partitions to the file: groups of segments are placed by several threads and written in
+//! Writes the file from partitions: several threads place groups of segments, one writes them in
 //! order.
 
 use std::io::SeekFrom;
@@ -26,17 +26,17 @@ use super::values::Ordered;
 
 pub(super) const WRITING: &str = "write the store";
 
-/// The segments that the guides are planned by, for segments are alike.
+/// The number of segments to plan guides from; segments are alike.
 const SAMPLE: u32 = 4;
 
-/// The part of the rate that is planned for: other segments are not quite as the sample.
+/// The fraction of the rate to plan for, since other segments differ slightly from the sample.
 const KEPT_BACK: f64 = 0.98;
 
-/// A group takes about this part of the memory: its records, their pages, and a group more of pages
-/// that waits to be written, for each thread.
+/// A group takes about one part in `MEMORY_A_GROUP` of the memory, per thread: its records, their
+/// pages, and the pages of another group that wait to be written.
 const MEMORY_A_GROUP: usize = 8;
 
-/// Segments of one group, ready to be written.
+/// The segments of one group, ready to be written.
 struct Ready {
     segments: Vec<Encoded>,
     replaced: u64,
@@ -55,7 +55,7 @@ impl Builder {
         let segments = self.segments()?;
         let total = self.totals.records;
 
-        // The header comes last, when it is known.
+        // The header is written last, when it is known.
         out.write_all(&[0; PAGE]).map_err(Error::io(WRITING))?;
         let mut writer = SealedWriter::new(out, values);
 
@@ -74,8 +74,8 @@ impl Builder {
 
         let groups = self.groups(sample, segments);
         let threads = self.options.threads.min(groups.len());
-        // Memory of pages that are written, for those to come: the system need not find new memory
-        // for each.
+        // Reuses the memory of written pages, so that the system need not map new memory for each
+        // group.
         let spare = Mutex::new(Vec::new());
         thread::scope(|scope| {
             let (builder, spare) = (&self, &spare);
@@ -83,14 +83,14 @@ impl Builder {
                 let mut solver = Solver::default();
                 for (first, end) in mine {
                     let ready = builder.ready((first, end, segments), shape, form, &mut solver, spare);
-                    // Nobody waits for it any more once something has failed.
+                    // Nobody receives any more once something has failed.
                     if sender.send(ready).is_err() {
                         return;
                     }
                 }
             };
-            // Thread t places groups t, t + threads, …; they are asked in turn, so that all arrive
-            // in their order.
+            // Thread t places groups t, t + threads, …. Receiving from the threads in turn keeps
+            // the groups in order.
             let receivers: Vec<Receiver<_>> = (0..threads)
                 .map(|number| {
                     let mine = groups.iter().copied().skip(number).step_by(threads).collect();
@@ -118,7 +118,7 @@ impl Builder {
         Ok(report(&header, guides, replaced, spilled_bytes))
     }
 
-    /// The form of guides, by some segments or all of them.
+    /// The form of guides, planned from some segments or from all.
     fn form(&self, placed: &[Placed], are_all: bool) -> Form {
         let keys_a_home = placed.iter().map(Placed::keys_a_home).sum::<f64>() / placed.len().max(1) as f64;
         Form::for_rate(keys_a_home, self.options.miss_rate * KEPT_BACK, |homes_log2| {
@@ -128,23 +128,23 @@ impl Builder {
             if are_all {
                 return loads;
             }
-            // Those of others are not quite as these, but all of them together are as chance makes
-            // them.
+            // Other segments differ from these, but all of them together follow the Poisson
+            // distribution.
             Loads::random(loads.keys() as f64 / loads.guides().max(1) as f64, loads.most_levels())
         })
     }
 
-    /// How many segments the records are for.
+    /// The number of segments for the records.
     fn segments(&self) -> Result<u32, Error> {
         let pages = self.totals.weight as f64 / (ROOM as f64 * self.options.load);
-        // Never too many for the guide of a page to be found, and never none.
+        // At least one, and few enough that a page's guide can be found.
         if pages > f64::from(u32::MAX) / 2.0 {
             return Err(Error::TooLarge { pages: pages as u64 });
         }
         Ok(((pages / f64::from(self.options.segment_pages)).round() as u32).max(1))
     }
 
-    /// The segments from `first` on, in groups that fit in their part of the memory.
+    /// Splits the segments from `first` on into groups that fit in their share of the memory.
     fn groups(&self, first: u32, segments: u32) -> Vec<(u32, u32)> {
         let segment_bytes = (self.totals.weight / u64::from(segments)).max(1);
         let memory = self.options.memory_bytes / MEMORY_A_GROUP / self.options.threads.max(1);
@@ -159,8 +159,7 @@ impl Builder {
         Group::read(&self.partitions, (first, end, segments), self.digester, self.options.duplicates)
     }
 
-    /// The shape in which the segments of a group take the fewest pages, and how they are placed in
-    /// it.
+    /// Finds the shape in which the segments of a group take the fewest pages, and their placement.
     fn shape(&self, group: &Group) -> Result<(Shape, Vec<Placed>), Error> {
         let mut best: Option<(u64, Shape, Vec<Placed>)> = None;
         for shape in std::iter::once(Shape::TWO).chain(Shape::THREE) {
@@ -170,7 +169,7 @@ impl Builder {
             if best.as_ref().is_none_or(|&(least, ..)| pages < least) {
                 best = Some((pages, shape, placed));
             }
-            // No other has fewer pages.
+            // No other shape has fewer pages.
             if is_tight {
                 break;
             }
@@ -209,24 +208,24 @@ impl Builder {
     }
 }
 
-/// What a thread that failed has left there is memory all the same.
+/// Locks the spare pages, which stay usable after a panic in another thread.
 fn lock(spare: &Mutex<Vec<Pages>>) -> MutexGuard<'_, Vec<Pages>> {
     spare.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Appends segments to the file, and keeps what the header and the summary are made of.
+/// Appends segments to the file, and collects the header and the summary.
 struct SealedWriter<'a, W> {
     out: &'a mut W,
     values: Ordered,
-    /// The pages of each segment, four bytes each.
+    /// The number of pages of each segment, four bytes each.
     directory: Vec<u8>,
     guides: Vec<u8>,
     loads: Loads,
-    /// What the levels have, and behind them overflow.
+    /// Totals of each level, and of overflow last.
     levels: [Level; LEVELS + 1],
-    /// What the summary says of overflow.
+    /// The summary's bytes about overflow.
     overflow: Vec<u8>,
-    /// The pages that lookups of all keys in overflow read at most.
+    /// An upper bound on the page reads for looking up every overflow key once.
     overflow_reads: u64,
     pages: u64,
     key_bytes: u64,
@@ -254,7 +253,7 @@ impl<'a, W: Out> SealedWriter<'a, W> {
         self.levels.iter().map(|level| level.items).sum()
     }
 
-    /// Writes a segment, and gives its memory back.
+    /// Writes a segment, and returns its memory.
     fn write(&mut self, mut segment: Encoded) -> Result<Pages, Error> {
         for runs in segment.runs.chunk_by(|a, b| a.page == b.page) {
             let page = &mut segment.pages[runs[0].page * PAGE..][..PAGE];
@@ -290,7 +289,7 @@ impl<'a, W: Out> SealedWriter<'a, W> {
         Ok(segment.pages)
     }
 
-    /// Writes runs, summary and header. Tells the number of guides.
+    /// Writes runs, summary and header. Returns the header and the number of guides.
     fn finish(self, seed: u64, shape: Shape, guides: Form) -> Result<(Header, u64), Error> {
         let items = self.items();
         let [first, second, third, overflow] = self.levels;

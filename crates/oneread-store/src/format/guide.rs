@@ -1,23 +1,21 @@
-//! The guide of a home, or of a few neighbouring ones: equations, one for each key whose page in
-//! level 0 it is, solved.
+//! A guide: a solved system of equations with one equation per key. It serves the keys of one home
+//! (their page in level 0) or of a few adjacent homes.
 //!
 //! # Layout
 //! ```text
 //!  byte 0: bits r of an unknown (0..4), system s (5..7) │ m unknowns of r bits
 //! ```
-//! With B bytes, m = ⌊8·(B − 1)/r⌋, at most 4096; bits lie one after the other, the lowest first.
-//! r = 31 is for homes without keys, which are nowhere; r = 0 tells nothing.
+//! With B bytes, m = ⌊8·(B − 1)/r⌋, at most 4096; bits lie one after the other, the lowest first. r
+//! = 31 marks homes without keys; r = 0 means that the guide tells nothing.
 //!
 //! # How it works
-//! A key has r random bits and five random unknowns, some of which may be the same one. The
-//! exclusive or of the five and of its bits is the key's *answer*: its level, for the keys of the
-//! home, because the equations were solved; any number of r bits, for others. An answer that is no
-//! level says that the key is nowhere. If one system of equations has no solution, the next one has
-//! other unknowns.
+//! A key has r random bits and five random unknowns, which may coincide. The key's *answer* is the
+//! exclusive or of the five unknowns and its bits. For keys of the home the equations make it their
+//! level; for others it is a random number of r bits. An answer that is no level means that the key
+//! is absent. If a system has no solution, the next system draws other unknowns.
 //!
-//! Five, because with three there must be an eighth more unknowns than keys, and an even number is
-//! never a single unknown: then one more is needed. With five there are as few as with all unknowns
-//! drawn at random, and a lookup takes five reads of one or two cache lines.
+//! Five unknowns are almost as good as all of them, and a lookup reads one or two cache lines:
+//! `docs/decisions/store-guides.md`.
 
 use crate::plan::{
     LEAST_RESULT_BITS, Loads, MOST_GUIDE_BYTES, MOST_GUIDE_HOMES_LOG2, MOST_RESULT_BITS, MOST_UNKNOWNS,
@@ -28,51 +26,51 @@ use oneread::hash::Digest;
 use super::geometry::LEVELS;
 use crate::domain;
 
-/// The bits of an unknown that stand for a home without keys.
+/// The width r that marks a home without keys.
 const EMPTY: u32 = 31;
 
-/// The guide tells nothing: the key may be in any level.
+/// The width r that means: the key may be in any level.
 const UNTOLD: u32 = 0;
 
-/// A bit for each level.
+/// One bit per level.
 const ALL_LEVELS: u32 = (1 << LEVELS) - 1;
 
-/// Bytes of an unknown that are read at once.
+/// Bytes that are read at once for an unknown.
 const READ: usize = 8;
 
-/// A guide of so many bytes, or fewer, is read through a window of one size, in which the compiler
-/// sees that every unknown lies, and checks none.
+/// Guides of up to this size are read through a window of fixed size, so that the compiler needs no
+/// bounds checks for unknowns.
 const SMALL: usize = 64;
 
-/// Bytes that must follow the last guide in memory: a small guide is read as if it were the largest
-/// of them.
+/// Bytes that must follow the last guide in memory, since small guides are read as if they had
+/// [`SMALL`] bytes.
 pub(crate) const PADDING: usize = SMALL + READ;
 
-/// How large the guides of a store or a segment are, and how many homes share one.
+/// The size of the guides of a store or a segment, and the number of homes that share one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Form {
     pub(crate) bytes: u32,
-    /// As a power of two.
+    /// The homes per guide, as a power of two.
     pub(crate) homes_log2: u32,
 }
 
 impl Form {
-    /// One that a store can have.
+    /// Returns the form if a store can have it.
     pub(crate) fn checked(bytes: u32, homes_log2: u32) -> Option<Self> {
         let is_possible = (1..=MOST_GUIDE_BYTES).contains(&bytes) && homes_log2 <= MOST_GUIDE_HOMES_LOG2;
         is_possible.then_some(Self { bytes, homes_log2 })
     }
 
-    /// The form for homes with so many keys on average and a rate of reads a miss, given the loads
-    /// of guides that so many homes share. If guides cannot be large enough for the rate, they are
-    /// as large as they can be.
+    /// The form for an average of `keys_a_home` keys and a `rate` of reads per miss. `loads` gives
+    /// the loads of guides that a number of homes share. If no guide is large enough for the rate,
+    /// returns the largest.
     pub(crate) fn for_rate(keys_a_home: f64, rate: f64, loads: impl FnOnce(u32) -> Loads) -> Self {
         let homes_log2 = guide_homes_log2(keys_a_home);
         let plan = StorePlan::for_rate(&loads(homes_log2), 0.0, rate);
         Self { bytes: plan.map_or(MOST_GUIDE_BYTES, |plan| plan.guide_bytes()), homes_log2 }
     }
 
-    /// The guides for so many homes.
+    /// The number of guides for `homes` homes.
     #[inline(always)]
     pub(crate) const fn guides(self, homes: u32) -> u32 {
         homes.div_ceil(1 << self.homes_log2)
@@ -84,26 +82,24 @@ impl Form {
         home >> self.homes_log2
     }
 
-    /// The most keys that a guide can tell apart: those that have a bit more than an unknown each,
-    /// of the fewest bits.
+    /// The most keys that a guide can tell apart, with the fewest bits per unknown.
     pub(crate) const fn most_keys(self) -> u32 {
         let most = (self.bytes - 1) * 8 / LEAST_RESULT_BITS;
         let unknowns = if most < MOST_UNKNOWNS { most } else { MOST_UNKNOWNS };
-        // The inverse of `plan::unknowns`: a spare unknown, and one more for every fifty
-        // keys.
+        // The inverse of `plan::unknowns`: one spare unknown, and one more per fifty keys.
         unknowns.saturating_sub(1) * 50 / 51
     }
 
-    /// The bytes of the guides for so many homes.
+    /// The total bytes of the guides for `homes` homes.
     pub(crate) fn all_bytes(self, homes: u32) -> u64 {
         u64::from(self.guides(homes)) * u64::from(self.bytes)
     }
 }
 
-/// A key's equation in a system of so many unknowns.
+/// A key's equation in a system of `unknowns` unknowns.
 ///
-/// All of it are digits, to this base, of the fraction that one word stands for: first the
-/// unknowns, then the key's bits.
+/// Its parts are the digits, in base `unknowns`, of the fraction that one word stands for: first
+/// the unknowns, then the key's bits.
 #[inline(always)]
 fn equation(digest: Digest, system: u32, unknowns: u32) -> ([u32; ROW_UNKNOWNS], u32) {
     let mut fraction = digest.word(domain::GUIDE, system);
@@ -115,16 +111,16 @@ fn equation(digest: Digest, system: u32, unknowns: u32) -> ([u32; ROW_UNKNOWNS],
     (row, (fraction >> (u64::BITS - MOST_RESULT_BITS)) as u32)
 }
 
-/// What the first byte of a guide says, worked out beforehand: a lookup does not divide.
+/// The first byte of a guide, decoded in advance so that a lookup does not divide.
 #[derive(Clone, Copy, Debug)]
 struct Head {
     bits: u32,
-    /// 0 if there are none: then it tells nothing, or that there is no key.
+    /// The number of unknowns; 0 if the guide tells nothing, or has no keys.
     unknowns: u32,
 }
 
 impl Head {
-    /// That of a guide of so many bytes whose first is `head`.
+    /// Decodes the first byte `head` of a guide of `bytes` bytes.
     const fn new(bytes: u32, head: u8) -> Self {
         let bits = (head & 31) as u32;
         let unknowns = if bits < LEAST_RESULT_BITS || bits > MOST_RESULT_BITS {
@@ -137,12 +133,12 @@ impl Head {
     }
 }
 
-/// What it says in guides of one size, by the lowest five bits of the first byte.
+/// The decoded first bytes of guides of one size, indexed by their lowest five bits.
 #[derive(Clone, Debug)]
 pub(crate) struct Heads([Head; 32]);
 
 impl Heads {
-    /// Those of guides of so many bytes, at least 1.
+    /// The table for guides of `bytes` bytes, at least 1.
     pub(crate) fn new(bytes: u32) -> Self {
         Self(std::array::from_fn(|head| Head::new(bytes, head as u8)))
     }
@@ -151,26 +147,26 @@ impl Heads {
 /// A guide in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Guide<'a> {
-    /// The guide and at least [`PADDING`] bytes more.
+    /// The guide, followed by at least [`PADDING`] bytes.
     memory: &'a [u8],
     bytes: u32,
 }
 
 impl<'a> Guide<'a> {
-    /// The guide in the first bytes of these, at least [`PADDING`] more of which are not its own.
+    /// Wraps the guide at the start of `memory`, which has at least [`PADDING`] bytes more.
     #[inline(always)]
     pub(crate) fn new(memory: &'a [u8], bytes: u32) -> Self {
         debug_assert!(memory.len() >= bytes as usize + PADDING);
         Self { memory, bytes }
     }
 
-    /// A bit for each level that may have a key. Usually it is one bit or none.
+    /// A bit for each level that may have the key: usually one bit or none.
     #[inline(always)]
     pub(crate) fn levels(self, digest: Digest) -> u32 {
         self.levels_as(Head::new(self.bytes, self.memory[0]), digest)
     }
 
-    /// The same with what can be worked out beforehand.
+    /// Like [`levels`](Self::levels), but with the decoded first byte.
     #[inline(always)]
     pub(crate) fn levels_with(self, heads: &Heads, digest: Digest) -> u32 {
         self.levels_as(heads.0[usize::from(self.memory[0] & 31)], digest)
@@ -182,7 +178,7 @@ impl<'a> Guide<'a> {
             return if bits == EMPTY { 0 } else { ALL_LEVELS };
         }
         let (row, result) = equation(digest, u32::from(self.memory[0] >> 5), unknowns);
-        // No branch on a single unknown: what a foreign key meets here, no processor can predict.
+        // No branch on an unknown: for foreign keys the processor could not predict it.
         let sum = match self.memory.first_chunk::<{ 1 + SMALL + READ }>() {
             Some(window) if self.bytes <= SMALL as u32 => sum(row, bits, |byte| {
                 let byte = 1 + byte % SMALL;
@@ -195,7 +191,7 @@ impl<'a> Guide<'a> {
     }
 }
 
-/// The exclusive or of the unknowns of a row, and whatever bits lie above.
+/// The exclusive or of a row's unknowns; higher bits are arbitrary.
 #[inline(always)]
 fn sum<'a>(row: [u32; ROW_UNKNOWNS], bits: u32, at_byte: impl Fn(usize) -> Option<&'a [u8; READ]>) -> u64 {
     row.into_iter().fold(0, |sum, unknown| {
@@ -205,23 +201,23 @@ fn sum<'a>(row: [u32; ROW_UNKNOWNS], bits: u32, at_byte: impl Fn(usize) -> Optio
     })
 }
 
-/// A key, and the level that has it.
+/// A key and its level.
 pub(crate) type Located = (Digest, u8);
 
-/// Solves guides, and keeps its memory from one to the next.
+/// Solves guides, reusing its memory.
 #[derive(Debug, Default)]
 pub(crate) struct Solver {
-    /// By unknown: the equation whose first unknown it is, as the bits of all its unknowns; 0 if
-    /// there is none.
+    /// For each unknown, the equation that begins with it, as a bit set of its unknowns; 0 if there
+    /// is none.
     rows: Vec<u64>,
-    /// By unknown, the result of that equation; in the end, the unknown.
+    /// For each unknown, the result of that equation; in the end, the unknown's value.
     results: Vec<u32>,
-    /// The equation at hand.
+    /// The current equation.
     row: Vec<u64>,
 }
 
 impl Solver {
-    /// Writes the guide of these keys over `guide`.
+    /// Writes the guide of these keys to `guide`.
     pub(crate) fn write(&mut self, keys: &[Located], guide: &mut [u8]) {
         guide.fill(0);
         if keys.is_empty() {
@@ -242,8 +238,8 @@ impl Solver {
         guide[0] = UNTOLD as u8;
     }
 
-    /// Gaussian elimination, row by row: a row ends where no other begins. Whether there is a
-    /// solution.
+    /// Gaussian elimination, row by row: each row ends up with its own first unknown. Returns
+    /// whether there is a solution.
     fn solve(&mut self, keys: &[Located], system: u32, unknowns: u32) -> bool {
         if unknowns <= u64::BITS {
             return self.solve_in_words(keys, system, unknowns);
@@ -264,8 +260,8 @@ impl Solver {
                 return false;
             }
         }
-        // From the last unknown to the first; those that no row begins with may be anything, and
-        // are 0.
+        // From the last unknown to the first. Unknowns that no row begins with are free, and set to
+        // 0.
         for at in (0..unknowns as usize).rev() {
             let mut value = self.results[at];
             for (word, &bits) in (0..).zip(&self.rows[at * words..][..words]) {
@@ -280,7 +276,7 @@ impl Solver {
         true
     }
 
-    /// The same where a row is a word, as it nearly always is.
+    /// Like [`solve`](Self::solve), but for the usual case that a row fits in a word.
     fn solve_in_words(&mut self, keys: &[Located], system: u32, unknowns: u32) -> bool {
         const MOST: usize = u64::BITS as usize;
         let (mut rows, mut results) = ([0u64; MOST], [0u32; MOST]);
@@ -305,7 +301,7 @@ impl Solver {
             }
         }
         for at in (0..unknowns as usize).rev() {
-            // All but the first, which is the unknown itself.
+            // Without the first bit, which is the unknown itself.
             let mut others = rows[at] & rows[at].wrapping_sub(1);
             let mut value = results[at];
             while others != 0 {
@@ -319,7 +315,7 @@ impl Solver {
         true
     }
 
-    /// Adds the row at hand to those that there are, reduced by them. Whether it agrees with them.
+    /// Reduces the current row by the others and adds it. Returns whether it agrees with them.
     fn reduce(&mut self, mut result: u32) -> bool {
         let words = self.row.len();
         let mut word = 0;
@@ -340,7 +336,7 @@ impl Solver {
             }
             result ^= self.results[at];
         }
-        // It says what others say already, or the contrary.
+        // All unknowns cancelled: the row either follows from the others or contradicts them.
         result == 0
     }
 

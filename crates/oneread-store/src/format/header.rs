@@ -1,4 +1,4 @@
-//! The first page of a store: what it is, how large its parts are, and what it was planned to do.
+//! The first page of a store: its kind, the size of its parts, and its plan.
 
 use super::geometry::{LEVELS, SEGMENT_PAGES, Shape};
 use super::{
@@ -8,14 +8,14 @@ use super::{
 use crate::Error;
 
 const MAGIC: [u8; 8] = *b"\x89onestor";
-/// A store that is not changed once it is built.
+/// A store that never changes after it is built.
 const SEALED: u16 = 1;
-/// One that changes: only the magic, the kind, the seed and a name of the store are in its header.
+/// A store that changes: its header has only the magic, the kind, the seed and the store's number.
 const LIVE: u16 = 2;
 /// Digests are those of `Portable`, as in containers.
 const PORTABLE: u16 = 1;
 
-// Where the fields begin.
+// Positions of the fields.
 const VERSION_AT: usize = 8;
 const KIND: usize = 10;
 const DIGESTER: usize = 12;
@@ -34,25 +34,25 @@ const VALUE_TOTAL: usize = 96;
 const READS_PER_HIT: usize = 104;
 const READS_PER_MISS: usize = 112;
 const BY_LEVEL: usize = 120;
-/// Of one level: items, bytes used, part of a segment's pages.
+/// The fields of one level: items, bytes used, share of a segment's pages.
 const LEVEL: usize = 20;
 const GUIDE_BYTES: usize = BY_LEVEL + LEVELS * LEVEL;
 const GUIDE_HOMES: usize = GUIDE_BYTES + 4;
-/// In version 2: bytes of the summary that tell of overflow, items in it, bytes of its pages that
-/// records take.
+/// Version 2 only: the summary's bytes about overflow, the items in overflow, and the bytes that
+/// their records take.
 const OVERFLOW: usize = GUIDE_HOMES + 4;
 const END: usize = OVERFLOW + 24;
 const CHECKSUM: usize = PAGE - 8;
 
-/// What a level has.
+/// Totals of one level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Level {
     pub(crate) items: u64,
-    /// The bytes of pages that records take, with their tags and offsets.
+    /// The bytes of pages that records take, with their tags and lengths.
     pub(crate) used_bytes: u64,
 }
 
-/// The first page, decoded.
+/// The decoded first page.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Header {
     pub(crate) seed: u64,
@@ -68,21 +68,21 @@ pub(crate) struct Header {
     pub(crate) levels: [Level; LEVELS],
     pub(crate) shape: Shape,
     pub(crate) guides: guide::Form,
-    /// The bytes of the summary that tell of overflow; 0 if there is none.
+    /// The summary's bytes about overflow; 0 if there is none.
     pub(crate) overflow_bytes: u64,
-    /// What is in overflow pages.
+    /// Totals of the overflow pages.
     pub(crate) overflow: Level,
 }
 
 impl Header {
-    /// The part of the pages' bytes that records take, with their tags and offsets.
+    /// The fraction of page bytes used by records, with their tags and lengths.
     pub(crate) fn utilisation(&self) -> f64 {
         let used: u64 = self.levels.iter().fold(0, |sum, level| sum.saturating_add(level.used_bytes));
         let used = used.saturating_add(self.overflow.used_bytes);
         used as f64 / (self.pages.max(1) as f64 * PAGE as f64)
     }
 
-    /// Where page number `page` begins; pages are fewer than 2^32.
+    /// The offset of a page; there are fewer than 2^32.
     #[inline(always)]
     pub(crate) const fn page_at(page: u64) -> u64 {
         (page + 1) * PAGE as u64
@@ -92,12 +92,12 @@ impl Header {
         Self::page_at(self.pages)
     }
 
-    /// Where the summary begins, if it is a number.
+    /// The offset of the summary, unless it overflows.
     pub(crate) fn summary_at(&self) -> Option<u64> {
         self.runs_at().checked_add(self.runs_bytes)?.checked_next_multiple_of(PAGE as u64)
     }
 
-    /// The bytes of the whole store, if they are a number.
+    /// The bytes of the whole store, unless they overflow.
     pub(crate) fn store_bytes(&self) -> Option<u64> {
         self.summary_at()?.checked_add(self.summary_bytes)
     }
@@ -144,7 +144,7 @@ impl Header {
         page
     }
 
-    /// Checks all that the page itself can show.
+    /// Decodes the page, and checks all that it shows by itself.
     pub(crate) fn decode(page: &[u8]) -> Result<Self, Error> {
         if !page.starts_with(&MAGIC) {
             return Err(Error::NotAStore);
@@ -153,7 +153,7 @@ impl Header {
             return Err(Error::Length { expected: PAGE as u64, found: page.len() as u64 });
         }
         let damaged = |what| Error::Damaged { part: "header", what };
-        // A later version may compute its checksum in another way.
+        // A later version may compute its checksum differently.
         let version = short_at(page, VERSION_AT);
         if version > VERSION {
             return Err(Error::Version { expected: VERSION, found: version });
@@ -162,7 +162,7 @@ impl Header {
             return Err(damaged("its checksum is wrong"));
         }
         if short_at(page, KIND) == LIVE {
-            return Err(Error::Live { what: "it is a live store: open it as such, with `Store`" });
+            return Err(Error::Live { what: "it is a live store: open it with `Store`" });
         }
         let fixed = (PLAIN_VERSION..=VERSION).contains(&version)
             && short_at(page, KIND) == SEALED
@@ -207,7 +207,7 @@ impl Header {
         if (version == OVERFLOW_VERSION) != (header.overflow_bytes > 0) {
             return Err(damaged("it has overflow pages, or none, against its version"));
         }
-        // No lookup reads more pages than there are levels, and those of a search in overflow.
+        // No lookup reads more than all levels and a binary search in overflow.
         let most_search = if header.overflow_bytes > 0 { overflow::most_reads(SEGMENT_PAGES) } else { 0 };
         let possible = 0.0..=LEVELS as f64 + f64::from(most_search);
         if !possible.contains(&header.reads_per_hit) || !possible.contains(&header.reads_per_miss) {
@@ -223,7 +223,7 @@ impl Header {
         if sections.iter().any(|&(at, expected)| expected != Some(long_at(page, at))) {
             return Err(damaged("its sections do not follow each other"));
         }
-        // No segment without a guide, nor a guide without a byte.
+        // Each segment has a guide, and each guide a byte.
         let least =
             summary::section_bytes((5 * u64::from(header.segments)).saturating_add(header.overflow_bytes));
         if header.store_bytes().is_none() || header.summary_bytes < least {
@@ -233,7 +233,7 @@ impl Header {
     }
 }
 
-/// The first page of a live store; all else is in its manifest.
+/// The first page of a live store; its manifest has everything else.
 pub(crate) fn live(store: u64, seed: u64) -> [u8; PAGE] {
     let mut page = [0; PAGE];
     let mut put = |at: usize, field: &[u8]| page[at..at + field.len()].copy_from_slice(field);
@@ -250,7 +250,7 @@ pub(crate) fn live(store: u64, seed: u64) -> [u8; PAGE] {
     page
 }
 
-/// The name of the live store that has this first page, if it is one.
+/// The number of the live store with this first page, if it is one.
 pub(crate) fn live_store(page: &[u8]) -> Option<u64> {
     let store = long_at(page.get(..PAGE)?, ITEMS);
     (page == live(store, long_at(page, SEED))).then_some(store)

@@ -1,4 +1,4 @@
-//! The search for a key among the pages that may have it: the same for sealed and live stores.
+//! Searches a key on its candidate pages, for sealed and live stores alike.
 
 use oneread::hash::Digest;
 
@@ -12,29 +12,29 @@ use crate::Error;
 pub(crate) trait Candidates {
     fn digest(&self) -> Digest;
 
-    /// How many overflow pages there are, which are sorted by keys; 0 if none can have the key.
+    /// The number of overflow pages, which are sorted by key; 0 if none can have the key.
     fn overflow_pages(&self) -> u32;
 
-    /// The number of an overflow page, and what it is.
+    /// The number of an overflow page in the store, and its expected place.
     fn overflow_page(&self, index: u32) -> (u64, Place);
 
-    /// A bit for each level whose page may have the key: nearly always one or none.
+    /// A bit for each level whose page may have the key: almost always one or none.
     fn levels(&self) -> u32;
 
-    /// The number of the page in a level, and what it is.
+    /// The number of the key's page in a level, and its expected place.
     fn level_page(&self, level: usize) -> (u64, Place);
 }
 
-/// A search under way: which page to read next.
+/// The state of a search: yields the next page to read.
 ///
 /// Overflow comes first: see [`overflow`](super::overflow) for why that is exact.
 pub(crate) struct Lookup<'a, C> {
     candidates: C,
     key: &'a [u8],
     search: Search,
-    /// A bit for each level that is to be looked at.
+    /// A bit for each level that is still to be read.
     levels: u32,
-    /// The overflow page that is being looked at.
+    /// The overflow page that is being read.
     index: u32,
 }
 
@@ -45,7 +45,7 @@ impl<'a, C: Candidates> Lookup<'a, C> {
         Self { levels: candidates.levels(), candidates, key, search, index: 0 }
     }
 
-    /// The number of the next page, and what it is.
+    /// The number of the next page, and its expected place.
     #[inline]
     pub(crate) fn next_page(&mut self) -> Option<(u64, Place)> {
         if let Some(index) = self.search.next() {
@@ -60,7 +60,7 @@ impl<'a, C: Candidates> Lookup<'a, C> {
         Some(self.candidates.level_page(level))
     }
 
-    /// The record of the key, if that page has it.
+    /// The record of the key, if the page has it.
     #[inline]
     pub(crate) fn record<'v>(
         &mut self,

@@ -1,4 +1,4 @@
-//! The bytes of a store; `docs/format.md` tells what they mean.
+//! The bytes of a store; `docs/format.md` explains them.
 //!
 //! ```text
 //!  header │ pages of segment 0, 1, … │ runs of large values │ summary: directory, guides      
@@ -21,14 +21,13 @@ pub(crate) const PAGE: usize = 4096;
 /// The newest version of the format; older ones are read.
 pub(crate) const VERSION: u16 = OVERFLOW_VERSION;
 
-/// The version of stores without overflow pages, of logs, and of the first page of a live store.
+/// The version of stores without overflow pages, of logs, and of a live store's first page.
 pub(crate) const PLAIN_VERSION: u16 = 1;
 
-/// The version of sealed stores and manifests with overflow pages, which readers of version 1 would
-/// not find.
+/// The version of sealed stores and manifests with overflow pages, which version 1 does not know.
 pub(crate) const OVERFLOW_VERSION: u16 = 2;
 
-/// The version that a sealed store or a manifest has.
+/// The version of a sealed store or a manifest.
 pub(crate) const fn version(has_overflow: bool) -> u16 {
     if has_overflow { OVERFLOW_VERSION } else { PLAIN_VERSION }
 }
@@ -44,19 +43,19 @@ pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(bytes)
 }
 
-/// The two bytes at `at`, least significant first.
+/// Reads two bytes at `at`, least significant first.
 #[inline(always)]
 pub(crate) fn short_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([bytes[at], bytes[at + 1]])
 }
 
-/// The four bytes at `at`, least significant first.
+/// Reads four bytes at `at`, least significant first.
 #[inline(always)]
 pub(crate) fn word_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
 }
 
-/// The eight bytes at `at`, least significant first.
+/// Reads eight bytes at `at`, least significant first.
 #[inline(always)]
 pub(crate) fn long_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))

@@ -1,38 +1,37 @@
-//! Records that find no room in their pages: overflow pages of a segment, sorted by key.
+//! Overflow pages of a segment, sorted by key: for records that find no room in their pages.
 //!
 //! # Why any set of keys can be stored
 //! A record has at most three pages, and its guide must name one of them. Two things can go wrong,
-//! by chance never, by choice of the keys always:
+//! though only if somebody chose the keys:
 //!
-//! 1. *Keys with one digest.* They have the same pages and the same equation in every guide. A
-//!    guide can answer for one of them, and for all of them only if they lie in the same level. So
-//!    at most one record of a digest lies in the levels; the others go to overflow.
-//! 2. *Keys with different digests and the same pages*, more than these pages hold, or more keys in
-//!    one guide than it has room to tell apart. What exceeds the pages or the guide goes to
-//!    overflow.
+//! 1. *Keys with equal digests* have the same pages and the same equation in every guide. A guide
+//!    can serve all of them only if they lie in the same level. So at most one record per digest
+//!    lies in the levels; the others go to overflow.
+//! 2. *Keys with different digests but the same pages* exceed what these pages hold, or exceed what
+//!    one guide can tell apart. The excess goes to overflow.
 //!
 //! Overflow itself depends on no digest: its pages are sorted by the bytes of the keys, a lookup is
-//! a binary search, and a page that gets too full is split. So every set of distinct keys has a
-//! place, and the only limit is the number of pages that a segment can have.
+//! a binary search, and a page that is too full is split. So any set of distinct keys can be
+//! stored, up to the number of pages that a segment can have.
 //!
 //! # Why lookups stay exact, and others stay cheap
-//! The segment keeps the directory words of the keys in its overflow in memory, each word once with
-//! the number of its keys. By cases, for a key that is looked up:
+//! The segment keeps the directory words of its overflow keys in memory, each once with the number
+//! of its keys. By cases, for a key that is looked up:
 //!
-//! - *Its word is not among them.* Then it is not in overflow, and the lookup is as if there were
-//!   none: its guide was solved without the keys in overflow, and names its page or none.
+//! - *Its word is not among them.* Then the key is not in overflow, and the lookup ignores
+//!   overflow: its guide was solved without the overflow keys, and names its page or none.
 //! - *Its word is among them.* The binary search finds its record, or shows that overflow has none.
-//!   Then its guide is asked as well, for a key of the same word may lie in the levels.
+//!   Then the guide is asked too, since a key of the same word may lie in the levels.
 //!
-//! So only keys that share the word of a key in overflow pay: the search reads at most one page
-//! more than the binary logarithm of the overflow pages of their segment.
+//! So only keys that share the word of an overflow key pay. The search reads at most ⌊log2(pages)⌋
+//! + 1 of the segment's overflow pages.
 //!
 //! # Layout
 //! ```text
 //!  words:  word │ keys │ word │ keys │ …, the words ascending
 //!          8    │ 4    │ 8    │ 4
 //! ```
-//! Overflow pages have the form of other pages, the level [`OVERFLOW`], and the index 0.
+//! Overflow pages have the form of other pages, with level [`OVERFLOW`] and index 0.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -40,19 +39,19 @@ use std::collections::BTreeMap;
 use super::page::{Place, RECORD_OVERHEAD, ROOM};
 use super::{geometry, long_at, word_at};
 
-/// The level that overflow pages name: the one behind the last.
+/// The level number of overflow pages: one more than the last level.
 pub(crate) const OVERFLOW: usize = geometry::LEVELS;
 
-/// The bytes of a word with its number of keys.
+/// The bytes of a word and its number of keys.
 pub(crate) const WORD_BYTES: usize = 12;
 
-/// What an overflow page of a segment says about itself. Its position changes when others are
-/// split.
+/// The place that an overflow page names. It has no index, since its position changes when others
+/// are split.
 pub(crate) const fn place(segment: u32) -> Place {
     Place { segment, level: OVERFLOW, index: 0 }
 }
 
-/// The [words](geometry::word) of the keys in overflow, ascending, each with the number of its
+/// The [words](geometry::word) of overflow keys in ascending order, each with the number of its
 /// keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KeyWords(Box<[(u64, u32)]>);
@@ -72,7 +71,7 @@ impl KeyWords {
         size_of_val(&*self.0)
     }
 
-    /// The keys of all words.
+    /// The number of keys.
     pub(crate) fn keys(&self) -> u64 {
         self.0.iter().map(|&(_, keys)| u64::from(keys)).sum()
     }
@@ -84,8 +83,8 @@ impl KeyWords {
         }
     }
 
-    /// From bytes that are a multiple of [`WORD_BYTES`] long. None if a word is out of order or has
-    /// no keys.
+    /// Decodes bytes whose length is a multiple of [`WORD_BYTES`]. Returns `None` if a word is out
+    /// of order or has no keys.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let words: Vec<_> =
             bytes.chunks_exact(WORD_BYTES).map(|entry| (long_at(entry, 0), word_at(entry, 8))).collect();
@@ -93,13 +92,13 @@ impl KeyWords {
         (ascending && words.iter().all(|&(_, keys)| keys > 0)).then(|| Self(words.into_boxed_slice()))
     }
 
-    /// The words with their numbers of keys, to be changed.
+    /// Converts into a map that can be changed.
     pub(crate) fn to_counts(&self) -> Counts {
         Counts(self.0.iter().copied().collect())
     }
 }
 
-/// The words of keys in overflow while they are counted.
+/// Counts the keys of each word in overflow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts(BTreeMap<u64, u32>);
 
@@ -109,7 +108,7 @@ impl Counts {
     }
 
     pub(crate) fn add(&mut self, word: u64) {
-        // A file may have been made to say that there are more.
+        // A crafted file may claim any number.
         let keys = self.0.entry(word).or_default();
         *keys = keys.saturating_add(1);
     }
@@ -128,7 +127,7 @@ impl Counts {
     }
 }
 
-/// The pages that a binary search among so many reads at most.
+/// The most pages that a binary search among `pages` pages reads.
 pub(crate) const fn most_reads(pages: u32) -> u32 {
     u32::BITS - pages.leading_zeros()
 }
@@ -145,13 +144,13 @@ impl Search {
         Self { low: 0, high: pages }
     }
 
-    /// The page to read next, if one is left.
+    /// The page to read next, if any.
     pub(crate) const fn next(&self) -> Option<u32> {
         if self.low < self.high { Some(self.low + (self.high - self.low) / 2) } else { None }
     }
 
-    /// Goes on before or behind the page that was read, or ends: the key is between its first and
-    /// last ones.
+    /// Continues before or behind the page just read, or ends if the key lies between its first and
+    /// last keys.
     pub(crate) fn narrow(&mut self, page: u32, key: Ordering) {
         match key {
             Ordering::Less => self.high = page,
@@ -161,8 +160,8 @@ impl Search {
     }
 }
 
-/// Cuts records of these lengths, in their order, into pages of at most `limit` bytes, which is at
-/// most [`ROOM`] and at least the weight of each record. By page, the end of its records.
+/// Splits records of these lengths, in order, into pages of at most `limit` bytes. `limit` is at
+/// most [`ROOM`] and at least the weight of each record. Returns the end of each page's records.
 pub(crate) fn cut(lengths: impl Iterator<Item = usize>, limit: usize) -> Vec<usize> {
     let (mut ends, mut used, mut count) = (Vec::new(), 0, 0);
     for (number, length) in lengths.enumerate() {

@@ -1,16 +1,16 @@
-//! A page: a checksum, who it is, and records behind their tags.
+//! A page: a checksum, its place, tags, and records.
 //!
 //! # Layout
 //! ```text
-//!  0         8        12            16     18    20
-//!  checksum │ segment │ level, index │ count │ end │ tags   │ lengths     │ keys and values │ zeros
-//!  8        │ 4       │ 1 (high), 3  │ 2     │ 2   │ 1 each │ 2 to 4 each │                 │
+//!  0          8         12             16      18    20
+//!  checksum │ segment │ level, index │ count │ end │ tags   │ lengths     │ keys, values │ zeros
+//!  8        │ 4       │ 1 (high), 3  │ 2     │ 2   │ 1 each │ 2 to 4 each │              │
 //! ```
-//! Lengths stand together, so that finding a record adds up neighbouring bytes, and each record
-//! takes two bytes less than with an offset.
+//! Lengths lie together: finding a record adds up adjacent bytes, and each record takes two bytes
+//! less than with an offset.
 //!
 //! # Invariants
-//! 1. Records follow each other without gaps; `end` is behind the last. From there on all is 0.
+//! 1. Records follow each other without gaps; `end` is where the last ends. Zeros follow.
 
 use std::cmp::Ordering;
 
@@ -23,16 +23,16 @@ const COUNT: usize = 16;
 const END: usize = 18;
 const TAGS: usize = 20;
 
-/// What a record takes beside its own bytes: a tag.
+/// The tag that a record takes besides its own bytes.
 pub(crate) const RECORD_OVERHEAD: usize = 1;
 
 /// The bytes of a page for records and their tags.
 pub(crate) const ROOM: usize = PAGE - TAGS;
 
-/// The least that a record takes: its tag, and a byte for each length.
+/// The smallest record: a tag, and a byte for each length.
 const MIN_RECORD: usize = 3;
 
-/// Which page of the store it is.
+/// The place of a page in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) segment: u32,
@@ -46,8 +46,8 @@ impl Place {
     }
 }
 
-/// Writes a page of encoded records with their tags, which fit. [`seal`] makes it whole. Where the
-/// first key is.
+/// Writes a page of encoded records with their tags, which must fit. [`seal`] completes it. Returns
+/// the offset of the first key.
 pub(crate) fn encode<'a>(
     place: Place,
     records: impl ExactSizeIterator<Item = (u8, &'a [u8])> + Clone,
@@ -70,20 +70,20 @@ pub(crate) fn encode<'a>(
     first
 }
 
-/// Writes the checksum, after which the page must not be changed.
+/// Writes the checksum; the page must not change afterwards.
 pub(crate) fn seal(page: &mut [u8]) {
     let sum = checksum(&page[SEGMENT..PAGE]);
     page[..SEGMENT].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// A page whose checksum is right, and that is the one asked for.
+/// A page with the right checksum and the expected place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
     bytes: &'a [u8; PAGE],
     count: usize,
 }
 
-/// What a record that cannot be is called.
+/// The message for an impossible record.
 const BAD_RECORD: &str = "a record is cut off";
 
 impl<'a> View<'a> {
@@ -138,8 +138,8 @@ impl<'a> View<'a> {
         Ok(None)
     }
 
-    /// Where a key lies beside the keys of an overflow page, which are in order: before the first,
-    /// behind the last, or neither.
+    /// Compares a key with the sorted keys of an overflow page: before the first, behind the last,
+    /// or between.
     pub(crate) fn order(&self, key: &[u8]) -> Result<Ordering, &'static str> {
         let mut walk = self.walk()?;
         let last = self.count.checked_sub(1).ok_or("it is an overflow page without records")?;
@@ -151,7 +151,7 @@ impl<'a> View<'a> {
         Ok(if key > last.key { Ordering::Greater } else { Ordering::Equal })
     }
 
-    /// From the first record on. Where it begins follows from all lengths.
+    /// Starts at the first record; its position follows from all lengths.
     fn walk(&self) -> Result<Walk<'a>, &'static str> {
         let lengths = &self.bytes[TAGS + self.count..];
         let all = record::skip_lengths(lengths, self.count).ok_or(BAD_RECORD)?;
@@ -159,7 +159,7 @@ impl<'a> View<'a> {
         Ok(Walk { next: 0, lengths, rest })
     }
 
-    /// The tags and records, in their order; the last one may be an error.
+    /// The tags and records in order; the last one may be an error.
     pub(crate) fn records(&self) -> impl Iterator<Item = (u8, Result<Record<'a>, &'static str>)> + use<'a> {
         let tags = self.tags();
         let mut walk = self.walk();
@@ -172,7 +172,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Whether it is written in the one way that records can be.
+    /// Checks that the page is in canonical form.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         let mut walk = self.walk()?;
         if self.count > 0 {
@@ -189,17 +189,17 @@ impl<'a> View<'a> {
     }
 }
 
-/// Goes through the records of a page, forwards.
+/// Walks forward through the records of a page.
 struct Walk<'a> {
-    /// The number of the record whose lengths come next.
+    /// The number of the next record.
     next: usize,
     lengths: &'a [u8],
-    /// The bytes from that record on.
+    /// The bytes of keys and values from that record on.
     rest: &'a [u8],
 }
 
 impl<'a> Walk<'a> {
-    /// The record with this number, which none before was above.
+    /// The record with this number, which must not be below an earlier one.
     #[inline]
     fn nth(&mut self, number: usize) -> Result<Record<'a>, &'static str> {
         let mut skipped = 0;
@@ -231,7 +231,7 @@ mod tests {
 
     const PLACE: Place = Place { segment: 70_000, level: 2, index: 0xabcdef };
 
-    /// A page of these pairs, as many of them as fit.
+    /// A page of the first pairs, as many as fit.
     fn page(pairs: &[(Vec<u8>, Option<Vec<u8>>)]) -> (Vec<u8>, usize) {
         let (mut records, mut room) = (Vec::new(), ROOM);
         for (key, value) in pairs {

@@ -1,13 +1,13 @@
-//! A key with its value, or with the place of its value. In a page, the lengths of all records come
-//! before all keys and values.
+//! A record: a key with its value, or with a reference to its value. In a page, the lengths of all
+//! records come before all keys and values.
 //!
 //! # Layout
 //! ```text
 //!  key length │ form of the value │ key │ value, or offset, length and checksum of its run
 //!  1 or 2     │ 1 or 2            │     │                8       8          8
 //! ```
-//! Lengths below 128 take one byte; others two, the lower seven bits first with the highest bit
-//! set. The form is the length of a value that lies here, or one more than the longest such.
+//! Lengths below 128 take one byte. Others take two, the lower seven bits first, with the highest
+//! bit set. The form is the length of an inline value, or one more than the longest inline value.
 
 use super::{INLINE_BYTES, KEY_BYTES, long_at};
 
@@ -17,7 +17,7 @@ const IN_RUN: usize = INLINE_BYTES + 1;
 /// The bytes of a reference to a run.
 pub(crate) const REFERENCE: usize = 24;
 
-/// Where a large value lies, and the checksum of its bytes.
+/// The place of a large value, and its checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) offset: u64,
@@ -25,21 +25,21 @@ pub(crate) struct Run {
     pub(crate) checksum: u64,
 }
 
-/// A value, or where it is.
+/// A value, or a reference to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stored<'a> {
     Inline(&'a [u8]),
     Run(Run),
 }
 
-/// A record, decoded.
+/// A decoded record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record<'a> {
     pub(crate) key: &'a [u8],
     pub(crate) value: Stored<'a>,
 }
 
-/// The lengths that a record begins with.
+/// The lengths at the start of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lengths {
     key: usize,
@@ -47,7 +47,7 @@ pub(crate) struct Lengths {
 }
 
 impl Lengths {
-    /// The lengths, and what follows them.
+    /// Reads the lengths; also returns the bytes behind them.
     #[inline(always)]
     pub(crate) fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (key, rest) = length(bytes)?;
@@ -61,7 +61,7 @@ impl Lengths {
         self.key + if self.form == IN_RUN { REFERENCE } else { self.form }
     }
 
-    /// The record that has these bytes.
+    /// The record in these bytes.
     #[inline]
     pub(crate) fn record(self, body: &[u8]) -> Option<Record<'_>> {
         let (key, value) = body.split_at_checked(self.key)?;
@@ -78,7 +78,7 @@ impl Lengths {
     }
 }
 
-/// Appends a record, whose key and inline value are no longer than they may be.
+/// Appends a record; key and inline value must respect their limits.
 pub(crate) fn encode(key: &[u8], value: Stored<'_>, out: &mut Vec<u8>) {
     debug_assert!(key.len() <= KEY_BYTES);
     put_length(key.len(), out);
@@ -99,23 +99,24 @@ pub(crate) fn encode(key: &[u8], value: Stored<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// The record that the bytes begin with, and the bytes of all of it, if they do with one.
+/// Decodes the record at the start of `bytes`, if it is valid, with its length in bytes.
 pub(crate) fn decode(bytes: &[u8]) -> Option<(Record<'_>, usize)> {
     let (lengths, body) = Lengths::decode(bytes)?;
     let record = lengths.record(body.get(..lengths.body())?)?;
     Some((record, bytes.len() - body.len() + lengths.body()))
 }
 
-/// The lengths of an encoded record, and the rest.
+/// Splits an encoded record into its lengths and the rest.
 pub(crate) fn split(record: &[u8]) -> (&[u8], &[u8]) {
     let body = Lengths::decode(record).map_or(0, |(_, body)| body.len());
     record.split_at(record.len() - body)
 }
 
-/// The bytes that the lengths of so many records take.
+/// The bytes of the lengths of `records` records.
 #[inline]
 pub(crate) fn skip_lengths(bytes: &[u8], records: usize) -> Option<usize> {
-    // Each ends with a byte below 128: usually there are two a record, and nothing to look for.
+    // Each length ends with a byte below 128. Usually there are two bytes per record, and the
+    // search ends at once.
     let mut at = 2 * records;
     let mut ends = bytes.get(..at)?.iter().filter(|&&byte| byte < 0x80).count();
     while ends < 2 * records {
@@ -133,8 +134,8 @@ fn put_length(length: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// A length, and what follows it. There is one way to write each: two bytes are for what does not
-/// fit one.
+/// Reads a length; also returns the bytes behind it. Each length has one encoding: two bytes only
+/// if one does not suffice.
 #[inline(always)]
 fn length(bytes: &[u8]) -> Option<(usize, &[u8])> {
     match *bytes {

@@ -2,8 +2,9 @@
 //!
 //! # Layout
 //! ```text
-//!  content:  pages of segment 0, 1, …, 4 bytes each │ overflow │ guides of segment 0, by homes │ of segment 1 …
-//!  overflow: segment │ overflow pages │ number of words │ words │ … for each segment that has overflow pages
+//!  content:  pages of segment 0, 1, … │ overflow │ guides of segment 0, by homes │ of segment 1 …
+//!            4 each
+//!  overflow: segment │ overflow pages │ number of words │ words   │ … per segment with overflow
 //!            4       │ 4              │ 4               │ 12 each
 //!  section:  checksum │ 65528 bytes of content │ checksum │ the next 65528 │ …
 //! ```
@@ -24,16 +25,17 @@ use crate::Error;
 
 const CHECKSUM: usize = 8;
 
-/// A chunk with its checksum: damage is known to 64 KiB, which is the guides of about 1700 pages.
+/// The size of a chunk with its checksum: damage is located to 64 KiB, the guides of about 1700
+/// pages.
 pub(crate) const CHUNK: usize = 1 << 16;
 const CONTENT: usize = CHUNK - CHECKSUM;
 
-/// The bytes of the section that has so many bytes of content.
+/// The bytes of the section for `content` bytes of content.
 pub(crate) const fn section_bytes(content: u64) -> u64 {
     content.saturating_add(content.div_ceil(CONTENT as u64).saturating_mul(CHECKSUM as u64))
 }
 
-/// Writes the chunks of the content one after the other.
+/// Writes the content as consecutive chunks.
 pub(crate) fn encode<E>(content: &[u8], mut write: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
     for (number, chunk) in content.chunks(CONTENT).enumerate() {
         write(&xxh3_64_with_seed(chunk, number as u64).to_le_bytes())?;
@@ -48,11 +50,11 @@ pub(crate) fn content_of(chunk: &[u8], number: u64) -> Option<&[u8]> {
     (xxh3_64_with_seed(content, number) == long_at(sum, 0) && !content.is_empty()).then_some(content)
 }
 
-/// What a sealed store says of the overflow of one segment.
+/// A sealed store's description of one segment's overflow.
 #[derive(Clone, Debug)]
 pub(crate) struct OverflowOf {
     pub(crate) segment: u32,
-    /// Overflow pages, which follow those of its levels.
+    /// The number of overflow pages, which follow the pages of the levels.
     pub(crate) pages: u32,
     pub(crate) words: KeyWords,
 }
@@ -65,7 +67,8 @@ impl OverflowOf {
         self.words.encode(out);
     }
 
-    /// All of these bytes, by segments. None if they are not written in the one way.
+    /// Decodes all descriptions, sorted by segment. Returns `None` unless they are in canonical
+    /// form.
     fn decode_all(mut bytes: &[u8], segments: u32) -> Option<Vec<Self>> {
         let mut all: Vec<Self> = Vec::new();
         while !bytes.is_empty() {
@@ -84,10 +87,10 @@ impl OverflowOf {
     }
 }
 
-/// The overflow of a segment, if it has some.
+/// The overflow of a segment, if any.
 #[inline]
 fn overflow_of(all: &[OverflowOf], segment: u32) -> Option<&OverflowOf> {
-    // Hardly any store has some.
+    // Almost no store has any.
     if all.is_empty() {
         return None;
     }
@@ -95,8 +98,8 @@ fn overflow_of(all: &[OverflowOf], segment: u32) -> Option<&OverflowOf> {
     all.get(at)
 }
 
-/// The parts of the content: the directory, what it says of overflow, and the number of bytes
-/// before the guides.
+/// Splits the content: the directory, the overflow descriptions, and the number of bytes before the
+/// guides.
 fn parts<'a>(content: &'a [u8], header: &Header) -> Result<(&'a [u8], Vec<OverflowOf>, usize), Error> {
     let damaged = |what| Error::Damaged { part: "summary", what };
     let split = |bytes: &'a [u8], at: u64| usize::try_from(at).ok().and_then(|at| bytes.split_at_checked(at));
@@ -108,7 +111,7 @@ fn parts<'a>(content: &'a [u8], header: &Header) -> Result<(&'a [u8], Vec<Overfl
     Ok((directory, overflow, content.len() - guides.len()))
 }
 
-/// The pages of a segment's levels, and its overflow pages, by its entry of the directory.
+/// A segment's level pages and overflow pages, from its directory entry.
 fn pages_of(entry: &[u8], overflow: Option<&OverflowOf>) -> Result<(u32, u32), Error> {
     let pages = word_at(entry, 0);
     let in_overflow = overflow.map_or(0, |overflow| overflow.pages);
@@ -119,40 +122,40 @@ fn pages_of(entry: &[u8], overflow: Option<&OverflowOf>) -> Result<(u32, u32), E
     Ok((pages - in_overflow, in_overflow))
 }
 
-/// Where a segment's pages and guides begin.
+/// The first page and the first guide of a segment.
 #[derive(Clone, Copy, Debug)]
 struct Start {
     page: u32,
     guide: u32,
-    /// The pages of its level 0: a key that is nowhere needs to know no more.
+    /// The pages of level 0: all that a lookup of an absent key needs.
     homes: u32,
 }
 
-/// Where everything is, and which pages cannot have a key.
+/// The directory and the guides: which page may have a key.
 #[derive(Debug)]
 pub(crate) struct Summary {
-    /// One for each segment, and one behind the last.
+    /// One per segment, and one for the end.
     starts: Vec<Start>,
-    /// The guides, and some bytes behind the last.
+    /// The guides, followed by padding.
     guides: Vec<u8>,
     form: Form,
     heads: Heads,
     shape: Shape,
-    /// Of the segments that have some, by segments.
+    /// The overflow descriptions, sorted by segment.
     overflow: Vec<OverflowOf>,
 }
 
-/// Pages that may have a key.
+/// The pages that may have a key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SealedCandidates {
     pub(crate) digest: Digest,
-    /// Its segment.
+    /// The number of its segment.
     pub(crate) number: u32,
     pub(crate) segment: Segment,
-    /// A bit for each level whose page may have it; of a key that is there, nearly always only that
-    /// of its own.
+    /// A bit for each level whose page may have the key; for a stored key almost always only its
+    /// own.
     pub(crate) levels: u32,
-    /// Whether overflow may have it.
+    /// Whether the key may be in overflow.
     pub(crate) in_overflow: bool,
 }
 
@@ -185,17 +188,17 @@ pub(crate) const fn memory_bytes(segments: u32, guides: u64) -> u64 {
     guides + PADDING as u64 + (segments as u64 + 1) * size_of::<Start>() as u64
 }
 
-/// A segment's part of a store.
+/// A segment of a store.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment {
     pub(crate) first_page: u32,
     pub(crate) levels: [u32; LEVELS],
-    /// Overflow pages, behind those of the levels.
+    /// The number of overflow pages, which follow those of the levels.
     pub(crate) overflow: u32,
 }
 
 impl Summary {
-    /// Checks the content against the header. Takes the memory of the content over, but for the
+    /// Checks the content against the header. Reuses the memory of the content, except for the
     /// directory.
     pub(crate) fn decode(mut content: Vec<u8>, header: &Header) -> Result<Self, Error> {
         let damaged = |what| Error::Damaged { part: "summary", what };
@@ -212,7 +215,7 @@ impl Summary {
             starts.push(start);
             let all = start.page.checked_add(pages + more).filter(|&all| u64::from(all) <= header.pages);
             start.page = all.ok_or(damaged("the segments have more pages than the store"))?;
-            // No more than pages.
+            // There are at most as many guides as pages.
             start.guide += header.guides.guides(start.homes);
         }
         starts.push(Start { homes: 0, ..start });
@@ -250,12 +253,12 @@ impl Summary {
         &self.guides[at(segment)..at(segment + 1)]
     }
 
-    /// The words of the keys in a segment's overflow, if it has some.
+    /// The words of the keys in a segment's overflow, if any.
     pub(crate) fn overflow_words(&self, segment: u32) -> Option<&KeyWords> {
         overflow_of(&self.overflow, segment).map(|overflow| &overflow.words)
     }
 
-    /// What it says of overflow pages, by segments.
+    /// The overflow descriptions, sorted by segment.
     pub(crate) fn overflow(&self) -> &[OverflowOf] {
         &self.overflow
     }
@@ -268,10 +271,10 @@ impl Summary {
         Segment { first_page: start.page, levels, overflow }
     }
 
-    /// Asks the guide of a key's home which pages may have it, if any.
+    /// Looks up in the guide of a key's home which pages may have the key, if any.
     ///
-    /// It lies on one or two cache lines, which are both asked for before the first is used, so
-    /// that memory brings them together.
+    /// A guide lies on one or two cache lines. Both are prefetched, so that memory delivers them
+    /// together.
     #[inline(always)]
     pub(crate) fn candidates(&self, digest: Digest) -> Option<SealedCandidates> {
         let number = geometry::segment(digest, self.starts.len() as u32 - 1);
@@ -298,43 +301,43 @@ impl Summary {
         })
     }
 
-    /// The segment of a page, which is below the number of pages.
+    /// The segment of a page; `page` must be below the number of pages.
     pub(crate) fn segment_of(&self, page: u32) -> u32 {
         self.starts.partition_point(|start| start.page <= page) as u32 - 1
     }
 }
 
 impl Segment {
-    /// The number among all pages of one in a level.
+    /// The number of a level's page in the store.
     #[inline(always)]
     pub(crate) fn page(&self, level: usize, index: u32) -> u64 {
         let above: u32 = self.levels[..level].iter().sum();
         u64::from(self.first_page) + u64::from(above) + u64::from(index)
     }
 
-    /// A bit for each level that has pages; level 0 has.
+    /// A bit for each level that has pages; level 0 always does.
     #[inline(always)]
     fn levels_with_pages(&self) -> u32 {
         (0..LEVELS).fold(0, |bits, level| bits | u32::from(self.levels[level] > 0) << level)
     }
 
-    /// The pages of all levels.
+    /// The number of pages in all levels.
     fn in_levels(&self) -> u32 {
         self.levels.iter().sum()
     }
 
-    /// All pages.
+    /// The number of all pages.
     pub(crate) fn pages(&self) -> u32 {
         self.in_levels() + self.overflow
     }
 
-    /// The number among all pages of an overflow page.
+    /// The number of an overflow page in the store.
     pub(crate) fn overflow_page(&self, index: u32) -> u64 {
         u64::from(self.first_page) + u64::from(self.in_levels()) + u64::from(index)
     }
 
-    /// The level of a page, counted from the segment's first, and its number in the level; of
-    /// overflow pages that is 0.
+    /// The level of a page, counted from the segment's first, and its index in that level; for
+    /// overflow pages the index is 0.
     pub(crate) fn position(&self, mut page: u32) -> (usize, u32) {
         for (level, &pages) in self.levels.iter().enumerate() {
             if page < pages {

@@ -1,13 +1,12 @@
-//! How a sealed store becomes a live one.
+//! Turns a sealed store into a live one.
 //!
-//! It does when it gets a manifest: its segments are named there as the sealed store describes
-//! them, and none of its pages is written or moved. Then its header is marked as that of a live
-//! store, so that nobody reads it as sealed while it changes. If a crash tears that write, the
-//! manifest has the header too, and the mark is written again.
+//! The first manifest names the segments as the sealed store describes them; no page is written or
+//! moved. Then the header is marked as live, so that nobody reads the file as sealed while it
+//! changes. The manifest has a copy of the header: if a crash tears the mark, it is written again.
 //!
-//! Whoever reads a sealed store holds a shared lock on its file, and looks at the header after it
-//! has that lock. All of the above is done under the exclusive lock. So while somebody reads, the
-//! store stays sealed, and whoever comes later sees the mark.
+//! Readers of a sealed store hold a shared lock on its file, and read the header after they have
+//! the lock. Everything above happens under the exclusive lock. So the store stays sealed while it
+//! is read, and later readers see the mark.
 
 use std::io;
 
@@ -29,18 +28,18 @@ use crate::format::header::{self, Header};
 use crate::format::summary::Summary;
 use crate::{Error, ReadAt};
 
-/// Makes a sealed store a live one, or ends what a crash has left of that.
+/// Makes a sealed store live, or completes what a crash interrupted.
 pub(super) fn make_live(disk: &dyn Disk, paths: &Paths, options: &StoreOptions) -> Result<(), Error> {
     let file = disk.open(&paths.data, OpenMode::Write).map_err(Error::io("open the store"))?;
     let has_manifest = manifest_file::exists(disk, paths)?;
     match Mark::read(&*file) {
-        // Whether it belongs to the manifest is checked when both are read.
+        // Whether it belongs to the manifest is checked when both are loaded.
         Ok(Mark::Live { .. }) | Err(_) if has_manifest => return Ok(()),
         Ok(_) if has_manifest => {}
         header => header?.check_sealed()?,
     }
     let manifest = if has_manifest { manifest_file::read(disk, paths)? } else { adopt(&*file, options)? };
-    // Until the file is dropped, when the mark is written. Readers that come wait for that.
+    // Held until the file is dropped, after the mark is written. New readers wait for that.
     if !file.try_lock_alone().map_err(Error::io("lock the store's file"))? {
         return Err(Error::InUse);
     }
@@ -55,12 +54,12 @@ pub(super) fn make_live(disk: &dyn Disk, paths: &Paths, options: &StoreOptions) 
     file.sync().map_err(Error::sync("the store"))
 }
 
-/// The first manifest of a store that is sealed.
+/// The first manifest of a sealed store.
 fn adopt(file: &dyn DiskFile, options: &StoreOptions) -> Result<Manifest, Error> {
     options.check()?;
     let reader = Reading(file);
     let header = crate::sealed::read_header(&reader)?;
-    // Checked here, so that a damaged summary does not become a live store.
+    // Checked here, so that a store with a damaged summary does not become live.
     sealed_summary(file, &header)?;
     let bytes = header.store_bytes().unwrap_or(u64::MAX);
     let end = u32::try_from(bytes.div_ceil(PAGE as u64) - 1).ok().filter(|&end| end <= slots::MAX_SLOTS);
@@ -86,18 +85,18 @@ fn adopt(file: &dyn DiskFile, options: &StoreOptions) -> Result<Manifest, Error>
     })
 }
 
-/// What the file of a live store that began as a sealed one says of that one's segments.
+/// Reads the summary of the sealed store that a live store began as.
 pub(super) fn sealed_summary(file: &dyn DiskFile, header: &Header) -> Result<Summary, Error> {
     let reader = Reading(file);
     Summary::decode(crate::sealed::read_summary(&reader, header, |_| {})?, header)
 }
 
-/// The segment with this number, as a sealed store describes it.
+/// The segment with this number, as the sealed store describes it.
 pub(super) fn sealed_segment(summary: &Summary, header: &Header, number: u32) -> Segment {
     let of = summary.segment(number);
     let in_levels: u32 = of.levels.iter().sum();
     let levels_end = of.first_page + in_levels;
-    // What each segment has of it is not known; they are alike.
+    // The bytes used per segment are not known; segments are alike.
     let used: u64 = header.levels.iter().fold(0, |sum, level| sum.saturating_add(level.used_bytes));
     let used = (u128::from(used) * u128::from(in_levels) / u128::from(header.pages.max(1))) as u64;
     let slots = (of.first_page..levels_end).collect();
@@ -110,7 +109,7 @@ pub(super) fn sealed_segment(summary: &Summary, header: &Header, number: u32) ->
     segment
 }
 
-/// A disk file as what a sealed store is read from.
+/// Reads a disk file as the source of a sealed store.
 struct Reading<'a>(&'a dyn DiskFile);
 
 impl ReadAt for Reading<'_> {

@@ -1,4 +1,4 @@
-//! All pairs of a live store as a sealed one: a copy, or in its place.
+//! Writes all pairs of a live store as a sealed one: to a copy, or in its place.
 
 use std::path::Path;
 
@@ -10,17 +10,17 @@ use crate::build::Report;
 use crate::{Builder, Error, Options};
 
 impl Store {
-    /// Writes all pairs of one moment to a new file, while others read and write, in this process
-    /// or another: those of the moment of the call, if the store was [opened to be read
-    /// only](Self::open_read_only) too. It is a sealed store, as a [`Builder`] makes it, and can be
-    /// opened as one or as a live one.
+    /// Writes a consistent snapshot of all pairs to a new file, while this process or another reads
+    /// and writes. The file is a sealed store like one of a [`Builder`], and can be opened as a
+    /// sealed or a live store. The snapshot is of the moment of the call, also for a store that was
+    /// [opened read-only](Self::open_read_only).
     ///
-    /// Meanwhile the one who writes uses no page again that the copy needs, so that its file grows.
+    /// Meanwhile the writer does not reuse pages that the copy needs, so its file grows.
     ///
     /// # Errors
     /// If there is a file of this name, if something cannot be read, or if the medium fails or is
-    /// full. Nothing is left behind then. [`Error::Changed`] if another process writes and the
-    /// [medium](super::DiskFile::pin) cannot keep it from using pages again.
+    /// full; then no file is left behind. [`Error::Changed`] if another process writes and the
+    /// [medium](super::DiskFile::pin) cannot keep it from reusing pages.
     pub fn backup(&self, path: impl AsRef<Path>) -> Result<Report, Error> {
         let (path, options) = (path.as_ref(), self.sealed_options());
         match &self.access {
@@ -31,29 +31,29 @@ impl Store {
         }
     }
 
-    /// How a sealed store with the same pairs is built.
+    /// The options of a sealed store with the same pairs.
     fn sealed_options(&self) -> Options {
         Options::new().seed(self.seed()).miss_rate(self.numbers().1.miss_rate)
     }
 
-    /// Makes a sealed store of it, in one file under the same name, and closes it. The file is as
-    /// small as that of a [`Builder`]. The log and the manifest are gone.
+    /// Replaces the store with a sealed one under the same name, and closes it. The file is as
+    /// small as that of a [`Builder`]; the log and the manifest are gone.
     ///
-    /// The sealed store takes the name when it is whole; after a crash there is one of the two. So
-    /// the disk needs room for both.
+    /// The sealed store takes the name when it is complete, so after a crash either of the two has
+    /// it. The disk needs room for both.
     ///
     /// # Errors
-    /// [`Error::ReadOnly`] if it was opened to be read only; if something cannot be read, or if the
-    /// medium fails or is full. Then the store is as it was, and can be opened again.
+    /// [`Error::ReadOnly`] if it was opened read-only; also if something cannot be read, or if the
+    /// medium fails or is full. Then the store is unchanged, and can be opened again.
     pub fn seal(self) -> Result<Report, Error> {
         self.seal_under_lock().map(|(report, _)| report)
     }
 
-    /// Makes the files of a store small again, which updates and deletions have left larger than
-    /// its pairs need: [seals](Self::seal) it, and opens it again.
+    /// Shrinks the files of a store after updates and deletions: [seals](Self::seal) it, and opens
+    /// it again.
     ///
     /// # Errors
-    /// As [`seal`](Self::seal).
+    /// Like [`seal`](Self::seal).
     pub fn compact(self) -> Result<Self, Error> {
         let options = self.writing()?.checkpointer.options.clone();
         let (_, lock) = self.seal_under_lock()?;
@@ -64,7 +64,7 @@ impl Store {
         let mut options = self.sealed_options();
         let Access::Write(writing) = &mut self.access else { return Err(Error::ReadOnly) };
         writing.stop();
-        // Should this be cut off, the old store has all changes, whatever the policy.
+        // If this is interrupted, the old store must have all changes, whatever the policy.
         writing.checkpointer.commits.flush()?;
         let lock = writing.lock.take().ok_or(Error::ReadOnly)?.looked_at_again()?.replace_live();
         if lock.is_system() {
@@ -84,7 +84,7 @@ impl Reader {
         self.seal_under(lock, options, moment).map(|(report, _)| report)
     }
 
-    /// Writes all pairs of this moment as a sealed store that takes the name of a lock.
+    /// Writes all pairs of this moment as a sealed store that takes the name of `lock`.
     pub(super) fn seal_under(
         &self,
         lock: StoreLock,

@@ -1,9 +1,9 @@
-//! Changes that are made together.
+//! Changes that are applied together.
 
 use super::log::Changes;
 use crate::Error;
 
-/// Changes that are made together: all of them, or none.
+/// Changes that are applied together: all of them, or none.
 ///
 /// # Example
 /// ```
@@ -26,25 +26,26 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Without changes.
+    /// Creates an empty batch.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Gives a key a value. Of several changes of a key the last one counts.
+    /// Sets the value of a key. The last change of a key in the batch wins.
     ///
     /// # Errors
     /// If the key has more than 1024 bytes, the value more than 2^30, or the batch more than 2^31.
+    /// Then nothing is added.
     /// Then nothing was added.
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         self.changes.push(key, Some(value))
     }
 
-    /// Deletes a key, if it is there.
+    /// Deletes a key, if it exists.
     ///
     /// # Errors
-    /// As [`put`](Self::put).
+    /// Like [`put`](Self::put).
     pub fn delete(&mut self, key: &[u8]) -> Result<(), Error> {
         self.changes.push(key, None)
     }
@@ -55,13 +56,13 @@ impl Batch {
         self.changes.len()
     }
 
-    /// Whether there are none.
+    /// Reports whether there are no changes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
-    /// Takes all changes out.
+    /// Removes all changes.
     pub fn clear(&mut self) {
         self.changes.clear();
     }

@@ -1,5 +1,5 @@
-//! Changes that are in the log but not yet in pages: in the order of the directory's words, so that
-//! those of a segment stand together.
+//! Changes that are in the log but not yet on pages, sorted by directory word, so that those of a
+//! segment are adjacent.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -7,10 +7,10 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What a change takes in memory beside its bytes, about.
+/// About the memory that a change takes beside its bytes.
 const OVERHEAD: usize = 88;
 
-/// The last change of a key: its value, or that it is deleted.
+/// The last change of a key: its value, or its deletion.
 #[derive(Clone, Debug)]
 pub(super) struct Change {
     /// The key, then the value.
@@ -28,7 +28,7 @@ pub(super) enum OnPage {
     Present(u64),
 }
 
-/// [`OnPage`] once somebody has looked, for the next one who asks.
+/// [`OnPage`], cached for the next caller once it is known.
 #[derive(Debug)]
 struct Below(AtomicU64);
 
@@ -59,7 +59,7 @@ impl Change {
         self.value().map_or(OnPage::Absent, |value| OnPage::Present(value.len() as u64))
     }
 
-    /// What pages have of the key until then, if somebody has looked.
+    /// What pages have of the key until then, if known.
     pub(super) fn on_page(&self) -> Option<OnPage> {
         match self.below.0.load(Relaxed) {
             Below::UNKNOWN => None,
@@ -72,7 +72,7 @@ impl Change {
         &self.bytes[..usize::from(self.key)]
     }
 
-    /// None if the key is deleted.
+    /// The value, or `None` if the key is deleted.
     pub(super) fn value(&self) -> Option<&[u8]> {
         (!self.deleted).then(|| &self.bytes[usize::from(self.key)..])
     }
@@ -82,11 +82,11 @@ impl Change {
     }
 }
 
-/// The changes of one word.
+/// The changes of one directory word.
 #[derive(Clone, Debug)]
 enum Alike {
     One(Change),
-    /// Several keys have the word: by a chance of one in 2^64, or because somebody wants it so.
+    /// Several keys share the word: by a chance of one in 2^64, or because somebody chose them.
     Many(BTreeMap<Vec<u8>, Change>),
 }
 
@@ -99,7 +99,7 @@ impl Alike {
         }
     }
 
-    /// The change that this one replaces. What pages have of the key stays known.
+    /// Returns the change that this one replaces. What pages have of the key stays known.
     fn set(&mut self, mut new: Change) -> Option<Change> {
         if let Some(old) = self.get(new.key()) {
             new.below = old.below.clone();
@@ -151,7 +151,7 @@ impl Buffer {
         self.changes.get(&word)?.get(key)
     }
 
-    /// Changes a key.
+    /// Records a change of a key.
     pub(super) fn set(&mut self, word: u64, key: &[u8], value: Option<&[u8]>) {
         let new = Change::new(key, value);
         self.bytes += new.size();
@@ -168,7 +168,7 @@ impl Buffer {
         }
     }
 
-    /// Keeps what pages have of a key that was changed.
+    /// Records what pages have of a changed key.
     pub(super) fn keep_on_page(&self, word: u64, key: &[u8], on_page: OnPage) {
         let below = match on_page {
             OnPage::Absent => Below::ABSENT,
@@ -184,7 +184,7 @@ impl Buffer {
         self.changes.range(word..).next().map(|(&word, _)| word)
     }
 
-    /// The last word of a range, or of the first changes in it that have so many bytes.
+    /// The last word of a range, or of the first changes in it that reach `bytes` bytes.
     pub(super) fn last_of(&self, words: RangeInclusive<u64>, bytes: usize) -> u64 {
         let last = *words.end();
         let mut sum = 0;

@@ -1,37 +1,35 @@
-//! Bringing changes to pages, and checkpoints.
+//! Merges changes into pages, and makes checkpoints.
 //!
 //! # A round
-//! When the buffer is full it becomes the second one, its log is closed, and another log begins.
-//! When the closed one is synced, segment by segment in the order of the directory, its changes are
-//! merged into pages on slots that were free. A checkpoint at the end makes the log needless; some
-//! in between make slots free that were replaced.
+//! A full buffer becomes the second one, its log is closed, and a new log begins. Once the closed
+//! log is synced, its changes are merged segment by segment, in directory order, into pages on free
+//! slots. A checkpoint at the end makes that log obsolete; checkpoints in between free replaced
+//! slots.
 //!
 //! # Why a crash loses nothing
-//! At any moment the medium has a manifest, whole, since another one takes its name by a rename
-//! after it was synced ([`manifest_file`]). The manifest names slots and a
-//! log.
+//! At any moment the medium has a whole manifest, because a new one is synced before a rename gives
+//! it the name ([`manifest_file`]). The manifest names slots and a log.
 //!
-//! - *Slots of a manifest are not written to* until another manifest has its name on the medium:
-//!   they are in use in [`Slots`] until then. All of them were synced before it was written. So a
-//!   crash finds the pages that the manifest means.
-//! - *The logs from the manifest's on have every change that these pages may lack.* The pages of a
-//!   manifest have all changes of logs before its own, since its log is raised only at the end of a
-//!   round. The file of an older log is written again when the next round begins, which is after
-//!   that manifest was safe.
-//! - *Pages have no change that the log may have lost.* What is merged comes from a log that was
-//!   closed and synced. So a batch is never there in part, and what is there is all up to some
+//! - *The slots of a manifest are not written to* until the next manifest has its name on the
+//!   medium: [`Slots`] counts them as used until then. All of them were synced before the manifest
+//!   was written. So after a crash the pages are those that the manifest names.
+//! - *The logs from the manifest's on have every change that these pages may lack.* The pages have
+//!   all changes of earlier logs, since a manifest advances its log only at the end of a round. The
+//!   file of an older log is overwritten when the next round begins, after that manifest is safe.
+//! - *Pages have no change that the log may lose.* Merged changes come from a log that was closed
+//!   and synced. So a batch is never applied in part, and a crash leaves all changes up to some
 //!   moment.
-//! - *Changes may be applied twice.* Some are on pages already when the log is read; the last
-//!   change of each key counts, and all changes since the first of them are read, in order.
-//! - *A log that is cut off* ends where its first record is not whole. Records behind are not
-//!   believed ([`log`](super::log)). Under `SyncPolicy::Always` all acknowledged ones are before
-//!   that: see [`group_commit`](super::group_commit).
+//! - *Changes may be applied twice.* Some are already on pages when the log is replayed. The last
+//!   change of each key counts, and replay reads all later changes in order.
+//! - *A torn log* ends at its first incomplete record. Records behind it are ignored
+//!   ([`log`](super::log)). Under `SyncPolicy::Always` all acknowledged records are before it: see
+//!   [`group_commit`](super::group_commit).
 //!
-//! A process that is killed leaves to the system what it did not sync, and the next one sees it. So
-//! opening a store syncs its folder and its logs before anything is built on them.
+//! A killed process leaves unsynced writes to the system, and the next process sees them. So
+//! opening a store syncs its folder and its logs before it builds on them.
 //!
-//! A sync that fails leaves unknown what is on the medium. Then nothing is written any more: the
-//! next to open the store reads what is there.
+//! A failed sync leaves the state of the medium unknown. Then the store writes nothing more; the
+//! next process to open it reads what the medium has.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
@@ -57,25 +55,26 @@ use crate::format::PAGE;
 use crate::format::guide::Solver;
 use crate::format::header::Header;
 
-/// At least one of this many slots may wait for a checkpoint, and at most one of the other number.
+/// The number of slots that may wait for a checkpoint: at least used / [`MIN_SLACK`], at most used
+/// / [`MAX_SLACK`].
 const MIN_SLACK: u64 = 24;
 const MAX_SLACK: u64 = 12;
 
-/// What all files may take together, in hundredths of the bytes of keys and values: what pages and
-/// logs leave of it may wait for a checkpoint. The rest up to half as much again as the raw bytes
-/// is for logs that are fuller than planned.
+/// The planned size of all files, in percent of the bytes of keys and values. What pages and logs
+/// leave of it may wait for a checkpoint. The rest, up to 150 percent, is for logs that are fuller
+/// than planned.
 const PLANNED_DISK: u64 = 138;
 
-/// What a step did.
+/// The outcome of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// It merged changes of a segment; there may be more.
+    /// It merged changes of a segment; more may follow.
     Merged,
-    /// It ended the round, or there was none.
+    /// It ended the round, or there was no round.
     Ended,
 }
 
-/// Brings changes to pages, and makes checkpoints.
+/// Merges changes into pages, and makes checkpoints.
 #[derive(Debug)]
 pub(super) struct Checkpointer {
     pub(super) reader: Arc<Reader>,
@@ -83,47 +82,47 @@ pub(super) struct Checkpointer {
     pub(super) options: StoreOptions,
     pages: Ranked<PageState>,
     pub(super) round: Ranked<Round>,
-    /// The round has come further, or cannot.
+    /// Signals that the round has advanced, or failed.
     pub(super) turned: Condvar,
     numbers: Ranked<Numbers>,
 }
 
-/// What a step changes.
+/// The state that a step changes.
 #[derive(Debug)]
 struct PageState {
     tools: Tools,
     /// The number of the last checkpoint.
     checkpoint: u64,
-    /// How far logs are safe, as it says.
+    /// How far logs are safe, as the last manifest says.
     known_safe: Safe,
-    /// What the last checkpoint still has.
+    /// Versions that the last checkpoint still names.
     retired: Vec<Retired>,
-    /// What it has not, in the order in which it was retired.
+    /// Versions that it no longer names, oldest first.
     held: VecDeque<Retired>,
     /// The header of the sealed store that it began as.
     base: Option<Box<Header>>,
-    /// Where the summary of that store is, while a segment is described by it.
+    /// The slots of that store's summary, while it describes a segment.
     summary: Option<Extent>,
-    /// The buffer of the last round, which nobody needs any more.
+    /// The buffer of the last round, now obsolete.
     spent: Option<Arc<LogBuffer>>,
 }
 
-/// A version that was replaced, and slots that no later one uses.
+/// A replaced version, and the slots that no later version uses.
 #[derive(Debug)]
 struct Retired {
-    /// None if nobody can hold it.
+    /// `None` if nobody can hold it.
     version: Option<Arc<Segment>>,
     slots: Vec<Extent>,
 }
 
-/// How far the second buffer is on its way to pages.
+/// The progress of merging the second buffer.
 #[derive(Debug, Default)]
 pub(super) struct Round {
     /// All changes with words before this one are on pages.
     pub(super) next: u128,
-    /// Why it does not go on.
+    /// Why it has stopped.
     pub(super) error: Option<Error>,
-    /// The store is being closed.
+    /// Whether the store is closing.
     pub(super) stop: bool,
 }
 
@@ -174,15 +173,15 @@ impl Checkpointer {
         *self.numbers.lock()
     }
 
-    /// What [`verify`](super::verify) compares pages with.
+    /// The state that [`verify`](super::verify) compares pages with.
     pub(super) fn snapshot(&self) -> (Arc<Root>, Slots, Option<Extent>) {
-        // Only who has this lock changes the directory.
+        // Only the holder of this lock changes the directory.
         let pages = self.pages.lock();
         (self.reader.root(), pages.tools.slots.clone(), pages.summary)
     }
 
-    /// Merges the changes of one segment, or ends the round. What fails is as it was before, and
-    /// may be tried again.
+    /// Merges the changes of one segment, or ends the round. On an error nothing changes, and the
+    /// step can be repeated.
     pub(super) fn step(&self) -> Result<Step, Error> {
         self.reader.files.check()?;
         let mut pages = self.pages.lock();
@@ -200,7 +199,7 @@ impl Checkpointer {
         step
     }
 
-    /// Where the round goes on, and whether it does.
+    /// Returns where the round continues, and whether it does.
     fn step_with(&self, pages: &mut PageState) -> Result<(u128, Step), Error> {
         self.release(pages);
         let root = self.reader.root();
@@ -210,15 +209,15 @@ impl Checkpointer {
         let next = self.round.lock().next;
         let first = u64::try_from(next).ok().and_then(|next| buffer.first_from(next));
         let Some(first) = first else {
-            // All are on pages.
+            // All changes are on pages.
             self.checkpoint(pages, &root, root.active.log)?;
             self.reader.root.replace(|root| Root { frozen: None, merged: 0, ..root.clone() });
             pages.spent = root.frozen.clone();
             return Ok((0, Step::Ended));
         };
         let found = root.directory.find(first);
-        // A small store has a buffer full of changes for one segment: they come in parts, so that
-        // this step is not much more than another.
+        // In a small store one segment may have a buffer full of changes. They are merged in parts,
+        // so that no step takes much longer than another.
         let most = pages.tools.segment_pages as usize * PAGE;
         let last = buffer.last_of(first..=found.last, most);
         let next = u128::from(last) + 1;
@@ -243,15 +242,15 @@ impl Checkpointer {
         drop(root);
         let root = self.reader.root();
         if pages.retired_slots() > self.slack(pages, &root.totals) {
-            // The merge is done whatever comes of this: it is tried again after the next one.
+            // The merge stands even if the checkpoint fails; the next merge tries again.
             self.round.lock().next = next;
             self.checkpoint(pages, &root, log)?;
         }
         Ok((next, Step::Merged))
     }
 
-    /// How many slots may wait for a checkpoint. With more there are fewer checkpoints, which wait
-    /// for the disk, and the file is larger.
+    /// The number of slots that may wait for a checkpoint. A larger number means fewer checkpoints,
+    /// which wait for the disk, and a larger file.
     fn slack(&self, pages: &PageState, totals: &Totals) -> u64 {
         let page = PAGE as u64;
         let used = pages.tools.slots.used_count();
@@ -261,7 +260,7 @@ impl Checkpointer {
         left.clamp(used / MIN_SLACK, used / MAX_SLACK).max(self.options.slack_pages.into())
     }
 
-    /// Makes what is on pages safe, with the changes of logs from `log` on still to be applied.
+    /// Makes all pages safe. Changes of logs from `log` on must still be replayed.
     fn checkpoint(&self, pages: &mut PageState, root: &Root, log: u64) -> Result<(), Error> {
         span!("checkpoint");
         let start = Instant::now();
@@ -275,10 +274,10 @@ impl Checkpointer {
         let retired = std::mem::take(&mut pages.retired);
         pages.held.extend(retired);
         self.release(pages);
-        // Nothing on the medium names these slots, and nobody who reads has them.
+        // No manifest on the medium names these slots, and no reader holds them.
         if let Some(end) = pages.tools.slots.cut() {
             let cut = self.reader.data.file.truncate(slot_at(end));
-            cut.map_err(Error::io("give space back that the store does not need"))?;
+            cut.map_err(Error::io("cut unused space off the store"))?;
         }
         files.meters.checkpoints.since(start);
         Ok(())
@@ -315,7 +314,7 @@ impl Checkpointer {
         }
     }
 
-    /// Another round begins: the root has a second buffer, and its log is closed.
+    /// Begins a round: the root gets a second buffer, whose log is closed.
     pub(super) fn begin_round(&self, active: Arc<LogBuffer>) {
         self.round.lock().next = 0;
         self.reader.root.replace(|root| Root {
@@ -324,17 +323,17 @@ impl Checkpointer {
             merged: 0,
             ..root.clone()
         });
-        // Whoever looked at the root before it was replaced is waiting now.
+        // Everyone who saw the root before it was replaced is waiting by now.
         drop(self.round.lock());
         self.turned.notify_all();
     }
 
-    /// Waits for the end of a step, while a round goes on, at most for this time.
+    /// Waits for the end of a step of the round, at most for `time`.
     pub(super) fn wait<'a>(&self, round: Guard<'a, Round>, time: Duration) -> Guard<'a, Round> {
         round.wait(&self.turned, time)
     }
 
-    /// Writes down how far the log is safe, so that damage to it is known as such.
+    /// Records how far the log is safe, so that later damage is recognized.
     pub(super) fn close(&self) -> Result<(), Error> {
         self.commits.flush()?;
         let mut pages = self.pages.lock();
@@ -345,10 +344,10 @@ impl Checkpointer {
         self.reader.files.note(self.checkpoint(&mut pages, &root, root.first_log()))
     }
 
-    /// Lets the buffer of the last round go when nobody else has it: that takes time, which those
-    /// who read and write should not pay with.
+    /// Drops the buffer of the last round when nobody else holds it. Dropping takes time, which
+    /// readers and writers should not pay for.
     pub(super) fn drop_spent(&self) {
-        /// Lookups are shorter; whoever has it for longer, as a snapshot, pays.
+        /// Lookups are shorter. Longer holders, such as snapshots, drop the buffer themselves.
         const PATIENCE: u32 = 50;
         let spent = self.pages.lock().spent.take();
         let Some(spent) = spent else { return };
@@ -372,7 +371,7 @@ impl PageState {
 
     /// Frees the slots of versions that nobody in this process holds.
     fn release(&mut self) {
-        // By `get_mut`, after which all that the last reader did with it has been done.
+        // `get_mut` synchronizes with the last reader's release.
         while let Some(first) = self.held.front_mut()
             && first.version.as_mut().is_none_or(|version| Arc::get_mut(version).is_some())
         {
@@ -381,8 +380,7 @@ impl PageState {
         }
     }
 
-    /// When no segment is described by the sealed store any more, the slots of its summary are
-    /// free.
+    /// Frees the slots of the sealed store's summary when it describes no segment any more.
     fn drop_summary(&mut self, root: &Root) {
         if root.directory.iter().all(|(_, segment)| segment.described.is_some())
             && let Some(extent) = self.summary.take()

@@ -1,15 +1,15 @@
-//! How many keys there are, exactly, with changes that are not on pages yet.
+//! Counts keys exactly, including changes that are not on pages yet.
 //!
-//! Pages know what they have, and each root has the [`Totals`] of its pages. A change in memory
-//! adds to them what it sets and takes away what it replaces: a change of the second buffer, or a
-//! record on a page. Whether there is one on a page is not known when a change is made, since that
-//! would take a read. So it is looked for when somebody counts, and kept with the change.
+//! Each root has the [`Totals`] of its pages. A change in memory adds what it sets and subtracts
+//! what it replaces: a change of the second buffer, or a record on a page. Finding that record
+//! takes a read, so it is not done when the change is made, but when somebody counts. The result is
+//! kept with the change.
 //!
 //! # Why it may be kept
-//! The record that a change replaces is on a page of the root in which it was looked for. It stays
-//! as it is until the change itself is merged: pages change only by merges of the second buffer,
-//! and a key that is in the second buffer is never looked for on behalf of a change in the first.
-//! From then on the change counts as merged and nobody asks.
+//! The record that a change replaces is on a page of the root in which it was found. It stays the
+//! same until the change itself is merged: pages change only by merges of the second buffer, and
+//! the page of a key in the second buffer is never looked up for a change in the first. Once
+//! merged, the change is no longer consulted.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::Error;
 use crate::format::record::Stored;
 
 impl Reader {
-    /// What all keys and values come to at one moment.
+    /// The totals of all keys and values at one moment.
     pub(super) fn totals(&self) -> Result<Totals, Error> {
         self.totals_of(&self.root())
     }
@@ -36,7 +36,7 @@ impl Reader {
             None => unknown.push((buffer, word, change.clone())),
         };
         {
-            // Both at one moment. The second one does not change, so nobody waits for it.
+            // Both are of one moment. The second buffer does not change, so nobody waits for it.
             let active = root.active.read();
             let frozen = root.frozen.as_ref().map(|buffer| (&**buffer, buffer.read()));
             for (word, change) in active.range(0..=u64::MAX) {
@@ -72,7 +72,7 @@ impl Reader {
     }
 }
 
-/// Counts a change, and no longer what it replaces.
+/// Adds a change and subtracts what it replaces.
 fn replace(totals: &mut Totals, change: &Change, old: OnPage) {
     let key = change.key().len() as u64;
     // Totals of a damaged manifest may be anything.

@@ -1,4 +1,4 @@
-//! Making a live store without keys.
+//! Creates an empty live store.
 
 use std::path::Path;
 
@@ -19,36 +19,35 @@ use crate::format::header;
 use crate::format::page::{self, Place};
 use crate::format::{PAGE, long_at};
 
-/// Makes the files of a store without keys.
+/// Creates the files of an empty store.
 pub(super) fn create(lock: &StoreLock, options: &StoreOptions) -> Result<(), Error> {
     options.check()?;
     if lock.occupant() != Occupant::Nothing {
         return Err(Error::Exists);
     }
-    // The file gets its name last, so that whoever reads finds no store or one with a manifest.
+    // The file gets its name last, so that readers find no store or one with a manifest.
     let made = lock.unfinished()?;
     let manifest = make(lock, made.path(), options)?;
     let (disk, paths) = (&*lock.disk, &lock.paths);
     begin(disk, paths, &manifest).and_then(|()| made.install()).inspect_err(|_| {
-        // A manifest must not outlast the file that it belongs to. The first error is the one to
-        // report.
+        // A manifest must not outlast its file. The first error is the one to report.
         if !disk.exists(&paths.data).unwrap_or(true) {
             _ = remove(disk, &paths.manifest());
         }
     })
 }
 
-/// Writes the file of a store without keys: its first manifest.
+/// Writes the file of an empty store, and returns its first manifest.
 fn make(lock: &StoreLock, path: &Path, options: &StoreOptions) -> Result<Manifest, Error> {
     let StoreLock { disk, paths, .. } = lock;
-    // What a crash has left of making a store.
+    // Left by a crash during an earlier attempt.
     remove(&**disk, &paths.manifest())?;
     disk.sync_folder(&paths.folder).map_err(Error::io("sync the store's folder"))?;
     let data = disk.open(path, OpenMode::CreateNew).map_err(Error::io("make the store's file"))?;
     let (store, seed) = (Portable::random().seed(), options.seed_or_random());
     data.write_at(0, &header::live(store, seed)).map_err(Error::io("write the store's header"))?;
 
-    // One segment of one page that has no records.
+    // One segment with one empty page.
     let form = Plans::new(options.miss_rate).form([1, 0, 0], 0);
     let mut guide = vec![0; form.bytes as usize];
     Solver::default().write(&[], &mut guide);

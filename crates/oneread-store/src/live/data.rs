@@ -13,10 +13,10 @@ use crate::format::{PAGE, checksum};
 #[derive(Debug)]
 pub(super) struct Data {
     pub(super) file: Arc<dyn DiskFile>,
-    /// Where offset 0 of runs is: behind the pages of the sealed store, or behind the header. Runs
-    /// before it have offsets below 0, modulo 2^64.
+    /// The position of offset 0 of runs: behind the pages of the sealed store, or behind the
+    /// header. Runs before it have negative offsets, modulo 2^64.
     pub(super) runs_at: u64,
-    /// Slots with runs of the sealed store, which may share one.
+    /// Slots with runs of the sealed store, which may share a slot.
     pub(super) shared: std::ops::Range<u64>,
 }
 
@@ -32,7 +32,7 @@ impl Data {
         View::open(buffer, place).map_err(|what| Error::Page { page, what })
     }
 
-    /// Reads a large value, over what a vector has.
+    /// Reads a large value into `value`, replacing its content.
     pub(super) fn run(&self, run: Run, value: &mut Vec<u8>) -> Result<(), Error> {
         let damaged = |what| Error::Run { offset: run.offset, what };
         let start = self.runs_at.wrapping_add(run.offset);
@@ -51,7 +51,7 @@ impl Data {
         Ok(())
     }
 
-    /// Writes a large value to slots of its own: where it is.
+    /// Writes a large value to slots of its own, and returns its reference.
     pub(super) fn write_run(&self, extent: Extent, value: &[u8]) -> Result<Run, Error> {
         let mut bytes = Vec::with_capacity(value.len().next_multiple_of(PAGE));
         bytes.extend_from_slice(value);
@@ -61,8 +61,8 @@ impl Data {
         Ok(Run { offset, length: value.len() as u64, checksum: checksum(value) })
     }
 
-    /// The slots that nobody else uses when a run is gone. Those that runs of a sealed store share
-    /// are given up.
+    /// The slots that become free when a run is gone. Slots that runs of a sealed store share are
+    /// never reused.
     pub(super) fn slots_of(&self, run: Run) -> Option<Extent> {
         let page = PAGE as u64;
         let start = self.runs_at.wrapping_add(run.offset);
@@ -77,9 +77,9 @@ impl Data {
         end.checked_sub(slot).filter(|&count| count > 0).map(|count| Extent { slot, count })
     }
 
-    /// Writes pages, those on neighbouring slots at once.
+    /// Writes pages; those on adjacent slots in one write.
     pub(super) fn write_pages(&self, mut pages: Vec<(u32, Vec<u8>)>) -> Result<(), Error> {
-        /// Bytes that are written at once.
+        /// The most bytes per write.
         const TOGETHER: usize = 1 << 18;
         pages.sort_unstable_by_key(|&(slot, _)| slot);
         let mut together = Vec::new();

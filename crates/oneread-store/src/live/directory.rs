@@ -1,30 +1,29 @@
-//! From a key's word to its segment.
+//! Maps a key's word to its segment.
 //!
-//! Each segment has a range of the words of
-//! [`domain::DIRECTORY`](crate::domain::DIRECTORY); together they have all. A
-//! split divides a range. The
-//! segments of a sealed store have such ranges too: that of number i of S begins at ⌈i·2^64/S⌉.
+//! Each segment has a range of the words of [`domain::DIRECTORY`](crate::domain::DIRECTORY);
+//! together the ranges cover all words. A split divides a range. The segments of a sealed store
+//! have such ranges too: number i of S begins at ⌈i·2^64/S⌉.
 //!
-//! The directory is a list of lists, none of which is ever changed: another version shares all
-//! lists but one with it, so that a change copies some hundred entries however many there are.
+//! The directory is an immutable list of lists. A new version shares all lists but one with the old
+//! version, so a change copies a few hundred entries at most.
 
 use std::sync::Arc;
 
 use super::segment::Segment;
 pub(super) use crate::format::geometry::word;
 
-/// The most entries of an inner list; a longer one is cut in two.
+/// The most entries of an inner list; a longer one is split.
 const MAX_ENTRIES: usize = 256;
 
-/// Where the range of segment `number` of `segments` begins, as a sealed store divides words.
+/// The first word of segment `number` of `segments` in a sealed store.
 pub(super) fn sealed_start(number: u32, segments: u32) -> u64 {
     (u128::from(number) << 64).div_ceil(u128::from(segments.max(1))) as u64
 }
 
-/// A segment and the first word of its range.
+/// A segment with the first word of its range.
 pub(super) type Entry = (u64, Arc<Segment>);
 
-/// A segment and its words, the last one included.
+/// A segment with its first and last words.
 #[derive(Clone, Debug)]
 pub(super) struct Found<'a> {
     pub(super) segment: &'a Arc<Segment>,
@@ -34,13 +33,13 @@ pub(super) struct Found<'a> {
 
 #[derive(Clone, Debug)]
 pub(super) struct Directory {
-    /// By the first word of each; none is empty.
+    /// Sorted by first word; no list is empty.
     lists: Vec<Arc<Vec<Entry>>>,
     segments: u64,
 }
 
 impl Directory {
-    /// From all entries, by their first words, of which the first is 0.
+    /// Builds a directory from all entries, sorted by first word. The first of them is 0.
     pub(super) fn new(entries: Vec<Entry>) -> Self {
         let segments = entries.len() as u64;
         let lists = entries.chunks(MAX_ENTRIES / 2).map(|entries| Arc::new(entries.to_vec())).collect();
@@ -64,7 +63,7 @@ impl Directory {
         &self.lists[list][at].1
     }
 
-    /// The same with its range.
+    /// Like [`segment`](Self::segment), but with its range.
     pub(super) fn find(&self, word: u64) -> Found<'_> {
         let (list, at) = self.position(word);
         let (first, ref segment) = self.lists[list][at];
@@ -72,8 +71,7 @@ impl Directory {
         Found { segment, first, last: next.map_or(u64::MAX, |next| next.0 - 1) }
     }
 
-    /// Another directory, in which the segment that begins with `first` is replaced by some that
-    /// together have its range.
+    /// Replaces the segment that begins with `first` by segments that together have its range.
     pub(super) fn replaced(&self, first: u64, by: Vec<Entry>) -> Self {
         let (number, at) = self.position(first);
         debug_assert!(self.lists[number][at].0 == first && by[0].0 == first);
@@ -93,7 +91,7 @@ impl Directory {
         self.lists.iter().flat_map(|list| list.iter())
     }
 
-    /// The bytes that it takes in memory, segments included.
+    /// The bytes that it takes in memory, including segments.
     pub(super) fn byte_len(&self) -> u64 {
         self.iter().map(|(_, segment)| segment.byte_len()).sum()
     }

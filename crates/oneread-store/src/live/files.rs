@@ -1,4 +1,4 @@
-//! The files of a live store: their names, and whether what is on the medium is known.
+//! The files of a live store: their names, and whether a sync has failed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ impl Paths {
         self.beside(".manifest")
     }
 
-    /// What the manifest is written to first.
+    /// A new manifest is written here first.
     pub(super) fn next_manifest(&self) -> PathBuf {
         self.beside(".manifest-next")
     }
@@ -50,12 +50,12 @@ impl Paths {
         self.beside(".lock")
     }
 
-    /// A store that will get the name when it is whole.
+    /// A new store is written here until it is whole.
     pub(super) fn unfinished(&self) -> PathBuf {
         self.beside(".unfinished")
     }
 
-    /// Says that a live store is being replaced.
+    /// The replacement note.
     pub(super) fn replacing(&self) -> PathBuf {
         self.beside(".replacing")
     }
@@ -66,7 +66,7 @@ impl Paths {
     }
 }
 
-/// The bytes of a file.
+/// Reads all bytes of a file.
 pub(super) fn whole(file: &dyn DiskFile) -> io::Result<Vec<u8>> {
     let length = usize::try_from(file.len()?).map_err(|_| io::ErrorKind::OutOfMemory)?;
     let mut bytes = Vec::new();
@@ -76,14 +76,14 @@ pub(super) fn whole(file: &dyn DiskFile) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What the parts of an open store have in common.
+/// State shared by the parts of an open store.
 #[derive(Debug)]
 pub(super) struct Files {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) paths: Paths,
-    /// Random; all files of the store have it.
+    /// A random number in all files of the store.
     pub(super) store: u64,
-    /// What failed so that nobody knows what is on the medium.
+    /// The failure after which the state of the medium is unknown.
     failed: OnceLock<&'static str>,
     pub(super) meters: Meters,
 }
@@ -93,7 +93,7 @@ impl Files {
         Arc::new(Self { disk, paths, store, failed: OnceLock::new(), meters: Meters::default() })
     }
 
-    /// An error, if a sync has failed.
+    /// Returns an error if a sync has failed.
     pub(super) fn check(&self) -> Result<(), Error> {
         match self.failed.get() {
             None => Ok(()),
@@ -105,7 +105,7 @@ impl Files {
         _ = self.failed.set(what);
     }
 
-    /// Takes note if this is an error after which nothing can be promised.
+    /// Remembers an error after which nothing can be promised.
     pub(super) fn note<T>(&self, done: Result<T, Error>) -> Result<T, Error> {
         if let Err(Error::Sync { what, .. }) = &done {
             self.fail(what);

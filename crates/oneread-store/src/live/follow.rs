@@ -1,8 +1,8 @@
-//! A store that is read while another process may write to it.
+//! Reads a store while another process may write to it.
 //!
-//! The state of a [`Reader`] here is that of one manifest and of the logs as they were when it was
-//! read. Another manifest means that slots of the first may have been written again: whatever was
-//! read meanwhile is dropped, and read again from the state of the new one.
+//! The state of the [`Reader`] here is that of one manifest and of the logs at the time it was
+//! read. After another manifest, slots of the first one may be reused. Then the result of a read is
+//! dropped, and the read is repeated with the state of the new manifest.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,14 +24,14 @@ use crate::Error;
 use crate::digest::Portable;
 use crate::read::counters::Counters;
 
-/// What follows the one who writes.
+/// Follows the writer's checkpoints.
 #[derive(Debug)]
 pub(super) struct Follower {
     options: StoreOptions,
     followed: Ranked<Followed>,
 }
 
-/// What a manifest says beside the root.
+/// The parts of a manifest that the root does not have.
 #[derive(Debug)]
 struct Followed {
     checkpoint: u64,
@@ -47,7 +47,7 @@ impl Followed {
 }
 
 impl Follower {
-    /// Opens a live store to be read only.
+    /// Opens a live store read-only.
     pub(super) fn open(
         disk: Arc<dyn Disk>,
         path: &Path,
@@ -57,7 +57,7 @@ impl Follower {
         if !manifest_file::exists(&*disk, &paths)? {
             let file = disk.open(&paths.data, OpenMode::Read).map_err(Error::io("open the store"))?;
             Mark::read(&*file)?.check_sealed()?;
-            return Err(Error::Live { what: "it is a sealed store: open it as such, or to be written" });
+            return Err(Error::Live { what: "it is a sealed store: open it with `Sealed`, or for writing" });
         }
         let loaded = load_beside_a_writer(&*disk, &paths, options.lose_damaged_log)?;
         let manifest = loaded.manifest;
@@ -78,7 +78,7 @@ impl Follower {
         &self.options
     }
 
-    /// Does something with the store; again, if another checkpoint came meanwhile.
+    /// Runs `work`, and repeats it if another checkpoint came meanwhile.
     pub(super) fn fresh<T>(&self, reader: &Reader, work: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
         /// Checkpoints are seconds apart.
         const TRIES: u32 = 20;
@@ -95,9 +95,8 @@ impl Follower {
         last.and(Err(Error::Changed))
     }
 
-    /// Does something with the state of now, whose pages stay as they are meanwhile. Where the
-    /// medium cannot see to that, hands over a moment to [compare](Reader::is_outdated) the
-    /// manifest with.
+    /// Runs `work` on the current state, whose pages stay unchanged meanwhile. If the medium cannot
+    /// ensure that, passes a moment to [compare](Reader::is_outdated) the manifest with.
     pub(super) fn pinned<T>(
         &self,
         reader: &Reader,
@@ -111,7 +110,7 @@ impl Follower {
         work(if is_pinned { None } else { reader.moment() })
     }
 
-    /// Goes on with the state of the present manifest.
+    /// Continues with the state of the current manifest.
     pub(super) fn renew(&self, reader: &Reader) -> Result<(), Error> {
         let Files { disk, paths, store, .. } = &*reader.files;
         let loaded = load_beside_a_writer(&**disk, paths, self.options.lose_damaged_log)?;
@@ -119,7 +118,7 @@ impl Follower {
         if loaded.manifest.store != *store {
             return Err(Error::Changed);
         }
-        // Held until all are of one manifest, so that two who renew leave nothing of both.
+        // Held until all parts are of one manifest, so that concurrent renewals do not mix.
         let mut followed = self.followed.lock();
         reader.root.replace(|_| loaded.root);
         *followed = Followed::new(loaded.manifest);
@@ -129,7 +128,7 @@ impl Follower {
         Ok(())
     }
 
-    /// What [`verify`](super::verify) compares pages with.
+    /// The state that [`verify`](super::verify) compares pages with.
     pub(super) fn snapshot(&self, reader: &Reader) -> (Arc<Root>, Slots, Option<Extent>) {
         let followed = self.followed.lock();
         (reader.root(), followed.slots.clone(), followed.summary)

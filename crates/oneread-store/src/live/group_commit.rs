@@ -1,7 +1,7 @@
-//! Making logs safe: threads that wait at the same time share a sync.
+//! Makes logs safe. Threads that wait at the same time share a sync.
 //!
-//! A sync is for the closed log first, then for the one after it, which is read only if the first
-//! is whole.
+//! A sync covers the closed log first, then the log after it, which is read only if the first is
+//! whole.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar};
@@ -15,7 +15,7 @@ use super::metrics::span;
 use super::ranked::{Locks, Rank, Ranked};
 use crate::Error;
 
-/// Knows how far logs are safe, and makes them so.
+/// Tracks how far logs are safe, and syncs them.
 #[derive(Debug)]
 pub(super) struct GroupCommit {
     files: Arc<Files>,
@@ -26,17 +26,17 @@ pub(super) struct GroupCommit {
 #[derive(Debug)]
 struct Synced {
     safe: Safe,
-    /// Somebody is waiting for the disk, for all.
+    /// Whether a thread is syncing, for all.
     busy: bool,
     tail: Tail,
 }
 
-/// The end of the log, all before which is written.
+/// The end of the log: everything before it is written.
 #[derive(Clone, Debug)]
 struct Tail {
     file: Arc<dyn DiskFile>,
     end: Safe,
-    /// The log before it, while that is not safe.
+    /// The previous log, until it is safe.
     before: Option<Arc<dyn DiskFile>>,
 }
 
@@ -47,7 +47,7 @@ impl Tail {
 }
 
 impl GroupCommit {
-    /// For a log that is safe to its end.
+    /// Starts with a log that is safe to its end.
     pub(super) fn new(files: Arc<Files>, locks: Locks, log: &Log) -> Self {
         let tail = Tail::new(log, None);
         let synced = Synced { safe: tail.end, busy: false, tail };
@@ -59,23 +59,23 @@ impl GroupCommit {
         self.synced.lock().safe
     }
 
-    /// Up to where the log with this number is known to be safe.
+    /// The position up to which log number `log` is known to be safe.
     pub(super) fn safe_end_of(&self, log: u64) -> u64 {
         let safe = self.safe();
         if safe.log == log { safe.end } else { 0 }
     }
 
-    /// The log was written up to here.
+    /// Records that the log is written up to `end`.
     pub(super) fn written(&self, end: Safe) {
         self.synced.lock().tail.end = end;
     }
 
-    /// Another log follows one that was closed.
+    /// Records that `log` follows the closed log.
     pub(super) fn next_log(&self, log: &Log, closed: Arc<dyn DiskFile>) {
         self.synced.lock().tail = Tail::new(log, Some(closed));
     }
 
-    /// Waits until the log is safe up to here, or makes it so.
+    /// Waits until the log is safe up to `end`, or syncs it.
     pub(super) fn sync_to(&self, end: Safe) -> Result<(), Error> {
         let mut synced = self.synced.lock();
         loop {
@@ -95,7 +95,7 @@ impl GroupCommit {
         let mut synced = self.synced.lock();
         synced.busy = false;
         if done.is_ok() {
-            // Others may have gone on meanwhile, even to another log.
+            // Other threads may have written more meanwhile, even to a new log.
             synced.safe = tail.end;
             if synced.tail.end.log == tail.end.log {
                 synced.tail.before = None;
@@ -115,14 +115,14 @@ impl GroupCommit {
         Ok(())
     }
 
-    /// Makes all that was acknowledged safe.
+    /// Makes all acknowledged changes safe.
     pub(super) fn flush(&self) -> Result<(), Error> {
         self.files.check()?;
         let end = self.synced.lock().tail.end;
         self.sync_to(end)
     }
 
-    /// Makes the closed log safe to its end, if there is one that is not.
+    /// Makes the closed log safe to its end, unless it is already.
     pub(super) fn sync_closed_log(&self) -> Result<(), Error> {
         let synced = self.synced.lock();
         let end = synced.tail.before.as_ref().map(|_| synced.tail.end);
@@ -130,7 +130,7 @@ impl GroupCommit {
         end.map_or(Ok(()), |end| self.sync_to(end))
     }
 
-    /// Counts what was appended.
+    /// Counts appended bytes.
     pub(super) fn count(&self, bytes: u64) {
         self.files.meters.log_bytes.fetch_add(bytes, Relaxed);
     }

@@ -1,4 +1,4 @@
-//! All pairs of a live store as it was at one moment.
+//! Iterates over all pairs of a live store as of one moment.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -11,19 +11,18 @@ use crate::Error;
 use crate::format::PAGE;
 use crate::format::record::Stored;
 
-/// A key and its value, or why they cannot be read.
+/// A pair, or the reason why it cannot be read.
 type Pair = Result<(Vec<u8>, Vec<u8>), Error>;
 
-/// All pairs of a live store as it was when this was made, in no order that means anything. Made by
+/// Iterates over all pairs of a live store as of its creation, in arbitrary order. Made by
 /// [`Store::iter`](super::Store::iter).
 ///
-/// While it is there, no page that it may still read is used again: a long one makes the store's
-/// file grow.
+/// Pages that it may still read are not reused, so a long iteration makes the store's file grow.
 pub struct StoreIter<'a> {
     reader: &'a Reader,
     moment: Option<u64>,
     root: Arc<Root>,
-    /// The changes of the first buffer, which others go on filling.
+    /// A copy of the first buffer, which writers continue to fill.
     active: Buffer,
     /// The first word of the next segment.
     next: Option<u64>,
@@ -31,9 +30,9 @@ pub struct StoreIter<'a> {
 }
 
 impl<'a> StoreIter<'a> {
-    /// Fails once the manifest is another one than at a moment before this, if one is given.
+    /// Creates an iterator. With a `moment`, it fails once the manifest is newer than that.
     pub(super) fn new(reader: &'a Reader, moment: Option<u64>) -> Self {
-        // The buffer is copied while nobody fills it, and belongs to the root whatever follows.
+        // No writer fills the buffer while it is copied; it belongs to this root.
         let root = reader.root();
         let active = root.active.read().clone();
         Self { reader, moment, root, active, next: Some(0), pairs: VecDeque::new() }

@@ -1,4 +1,4 @@
-//! Reading what a live store's files say: the manifest, the segments that it names, and the logs.
+//! Loads a live store's files: the manifest, the segments that it names, and the logs.
 
 use std::io;
 use std::sync::Arc;
@@ -22,20 +22,20 @@ use crate::Error;
 use crate::digest::Portable;
 use crate::format::PAGE;
 
-/// All that the files say.
+/// The content of the files.
 pub(super) struct Loaded {
     pub(super) manifest: Manifest,
     pub(super) data: Data,
     pub(super) root: Root,
-    /// Where the newest log ended, if it was there.
+    /// The end of the newest log, if it exists.
     pub(super) newest: Option<LogEnd>,
-    /// The session of the newest log, as the one before names it.
+    /// The session of the newest log, as the previous log names it.
     pub(super) session: Option<u64>,
-    /// Of the manifest.
+    /// The manifest's stamp.
     pub(super) stamp: u64,
 }
 
-/// Reads manifest, segments and logs.
+/// Loads manifest, segments and logs.
 pub(super) fn load(
     disk: &dyn Disk,
     paths: &Paths,
@@ -45,7 +45,7 @@ pub(super) fn load(
     let stamp = manifest_file::stamp(disk, paths)?;
     let manifest = manifest_file::read(disk, paths)?;
     let file = disk.open(&paths.data, mode).map_err(Error::io("open the store"))?;
-    // If it is not marked, it is still as the sealed store was.
+    // Without the mark, the file is still that of the sealed store.
     Mark::is_written(&*file, &manifest)?;
     let page = PAGE as u64;
     let (runs_at, shared) = match &manifest.base {
@@ -73,20 +73,20 @@ pub(super) fn load(
     Ok(Loaded { manifest, data, root, newest, session, stamp })
 }
 
-/// Reads while somebody may write: again, if a checkpoint came in between.
+/// Loads while another process may write; repeats if a checkpoint came in between.
 pub(super) fn load_beside_a_writer(
     disk: &dyn Disk,
     paths: &Paths,
     lose_damaged_log: bool,
 ) -> Result<Loaded, Error> {
-    /// Checkpoints are seconds apart, and reading takes less.
+    /// Checkpoints are seconds apart, and loading takes less.
     const TRIES: u32 = 20;
     let mut last = Error::Changed;
     for _ in 0..TRIES {
         match load(disk, paths, OpenMode::Read, lose_damaged_log) {
             Ok(loaded) if loaded.stamp == manifest_file::stamp(disk, paths)? => return Ok(loaded),
             Ok(_) => {}
-            // It may be of two checkpoints, or of a log that is being written.
+            // The files may be of two checkpoints, or the log may be mid-write.
             Err(error @ (Error::Damaged { .. } | Error::Log { .. })) => last = error,
             Err(error) => return Err(error),
         }
@@ -96,7 +96,7 @@ pub(super) fn load_beside_a_writer(
 
 /// The directory, with a damaged segment where a description cannot be read.
 fn segments(data: &Data, manifest: &Manifest) -> Result<Directory, Error> {
-    // No memory is taken for what the file cannot have.
+    // Memory is limited by the length of the file.
     let length = data.file.len().map_err(Error::io("read the store's length"))?;
     let base = manifest.sealed_part();
     if base.is_some_and(|base| base.store_bytes().is_none_or(|bytes| bytes > length)) {
@@ -123,8 +123,7 @@ fn segments(data: &Data, manifest: &Manifest) -> Result<Directory, Error> {
                 bytes.resize(described.extent.count as usize * PAGE, 0);
                 let read = data.file.read_at(slot_at(described.extent.slot), &mut bytes);
                 match read {
-                    // Whoever writes may have cut the file meanwhile; then there is another
-                    // manifest.
+                    // A writer may have cut the file meanwhile; then there is a new manifest.
                     Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                         Segment::damaged(id, described, "the file ends before it")
                     }
@@ -141,7 +140,7 @@ fn segments(data: &Data, manifest: &Manifest) -> Result<Directory, Error> {
     Ok(Directory::new(entries))
 }
 
-/// A log that was read, and its changes.
+/// The end of a log that was read, and its changes.
 type Changes = (LogEnd, Buffer);
 
 /// Reads the log that a manifest names, and the next one if the first names it.
@@ -192,7 +191,7 @@ fn logs(
             None
         }
     };
-    // Whatever was safe in the second log is behind a first one that is whole.
+    // Anything safe in the second log requires a first log that is whole.
     if second.is_none() && manifest.safe.log > manifest.log && !lose_damaged_log {
         return Err(another);
     }

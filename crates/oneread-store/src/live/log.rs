@@ -1,4 +1,4 @@
-//! The log: what was done since the last checkpoint, each batch in one record.
+//! The log: the changes since the last checkpoint, one record per batch.
 //!
 //! # Layout
 //! ```text
@@ -7,22 +7,21 @@
 //!
 //!  record:  checksum │ mark │ length │ previous │ session │ synced │ changes
 //!           8        │ 4    │ 4      │ 8        │ 8       │ 8      │
-//!  change:  length of the key + 2^15 if it has a value │ length of the value, if it has one │ key │ value
-//!           2                                          │ 4
+//!  change:  key length + 2^15 if a value follows │ value length, if one follows │ key │ value
+//!           2                                    │ 4
 //! ```
 //!
 //! # Invariants
-//! 1. A record is read only if its checksum is right (with its position, and the checksum of the
-//!    log's header), and if it names the checksum of the record before as `previous`. So reading
-//!    ends at the first record that a crash has torn or lost, and nothing that lies behind it can
-//!    come back later: it is wiped out before another record is written, and that names another
-//!    `session`, hence has another checksum, so that what is further behind does not follow it.
-//! 2. The record that ends a log names the session of the next one. So if a crash keeps the end and
-//!    loses the next header, what lies in the file of the next log, from before another crash, is
-//!    not taken for it.
-//! 3. `synced` is a position up to which the log was on the medium when the record was written. A
-//!    record that is not readable although one behind it says that it was safe is damage, and not a
-//!    crash. Of later ones, [`tail`] tells what it can.
+//! 1. A record counts only if its checksum is right (seeded with its position and the checksum of
+//!    the log's header) and its `previous` is the checksum of the record before. So reading ends at
+//!    the first record that a crash has torn or lost, and nothing behind it can come back later: it
+//!    is erased before another record is written. New records name another `session`, so older
+//!    records further behind do not follow them.
+//! 2. The record that ends a log names the session of the next log. If a crash keeps the end but
+//!    loses the next header, older content of the next file is not taken for the next log.
+//! 3. `synced` is a position up to which the log was on the medium when the record was written. An
+//!    unreadable record that a later record declares safe is damaged, not torn. [`tail`] judges the
+//!    records after the last sync as far as possible.
 
 mod changes;
 mod tail;
@@ -40,7 +39,7 @@ use crate::format::{PLAIN_VERSION, long_at, word_at};
 use changes::next_change;
 
 const MAGIC: [u8; 8] = *b"\x89onelog\n";
-/// A sector of its own, so that no record shares it.
+/// The header has a sector of its own, so that no record shares it.
 pub(super) const HEADER: usize = 512;
 const VERSION_AT: usize = 8;
 const STORE: usize = 16;
@@ -58,26 +57,26 @@ const SYNCED: usize = 32;
 const CHANGES: usize = 40;
 const ALIGN: usize = 8;
 
-/// A log that is written.
+/// A log that is being written.
 #[derive(Debug)]
 pub(super) struct Log {
     pub(super) file: Arc<dyn DiskFile>,
     pub(super) number: u64,
     seed: u64,
     session: u64,
-    /// Where the next record goes.
+    /// The position of the next record.
     end: u64,
     previous: u64,
-    /// Where the file ends; zeros are written ahead, so many at a time.
+    /// The length of the file, which grows ahead of the records by steps of zeros.
     length: u64,
     ahead: usize,
 }
 
-/// The most zeros that are written ahead.
+/// The most zeros to write ahead.
 const MAX_AHEAD: usize = 128 << 10;
 
 impl Log {
-    /// Begins a log in a file, over whatever is there; its header is not safe yet.
+    /// Begins a log in a file, over any old content; its header is not safe yet.
     pub(super) fn begin(
         file: Arc<dyn DiskFile>,
         store: u64,
@@ -91,25 +90,25 @@ impl Log {
         Ok(Self { file, number, seed, session, end: HEADER as u64, previous: seed, length, ahead: 0 })
     }
 
-    /// The same for a buffer of so many bytes. A sync of a file that has grown makes its length and
-    /// blocks safe too, for which file systems with a journal wait. So it grows by many records at
-    /// once.
+    /// Sets the growth step for a buffer of `bytes` bytes. Syncing a file that has grown also
+    /// writes its length and blocks, for which journaling file systems wait. So the file grows by
+    /// many records at once.
     pub(super) fn for_buffer(self, bytes: usize) -> Self {
-        /// A file grows so many times while a buffer fills for the first time. Later logs have its
-        /// room.
+        /// The steps by which the file grows while a buffer fills for the first time. Later logs
+        /// reuse its space.
         const TIMES: usize = 16;
         Self { ahead: (bytes / TIMES).min(MAX_AHEAD), ..self }
     }
 
-    /// The same, whose records are those of another session.
+    /// Gives new records another session.
     pub(super) fn with_session(self, session: u64) -> Self {
         Self { session, ..self }
     }
 
-    /// Goes on with a log that was read; what follows must be synced before it is built on.
+    /// Continues a log that was read. New records must be synced before anything is built on them.
     ///
-    /// What begins behind the last whole record is wiped out. It may lack nothing but zeros behind
-    /// the end of the file, and be whole as soon as the file grows.
+    /// Erases the start of what follows the last whole record: it may lack only zeros behind the
+    /// end of the file, and become whole when the file grows.
     pub(super) fn resume(file: Arc<dyn DiskFile>, read: &LogEnd, session: u64) -> Result<Self, Error> {
         let &LogEnd { number, seed, end, previous, .. } = read;
         let length = file.len().map_err(Error::io("read the log's length"))?;
@@ -120,23 +119,22 @@ impl Log {
         Ok(Self { file, number, seed, session, end, previous, length, ahead: 0 })
     }
 
-    /// Behind the last record.
+    /// The end of the last record.
     pub(super) const fn end(&self) -> Safe {
         Safe { log: self.number, end: self.end }
     }
 
-    /// A number that no other opening of the store has, but by a chance of one in 2^64.
+    /// A random number for each opening of the store.
     pub(super) const fn session(&self) -> u64 {
         self.session
     }
 
-    /// Appends a batch; it is not safe yet. If this fails, the log is as if nothing had been
-    /// written.
+    /// Appends a batch, which is not safe yet. On an error the log is unchanged.
     pub(super) fn append(&mut self, changes: &mut Changes, synced: u64) -> Result<(), Error> {
         self.write(&mut changes.record, MARK, synced)
     }
 
-    /// Appends the record after which another log begins, whose header has this session.
+    /// Appends the record that ends the log; the next log's header has the session `next`.
     pub(super) fn close(&mut self, next: u64, synced: u64) -> Result<(), Error> {
         let mut record = vec![0; CHANGES];
         record.extend_from_slice(&next.to_le_bytes());
@@ -158,7 +156,7 @@ impl Log {
         let whole = record.len();
         record.truncate(length);
         if written.is_err() {
-            // A part of it may be there, and would look like a record that was damaged later.
+            // A part of the record may be written, and would later look like damage.
             _ = self.file.write_at(self.end, &[0; CHANGES]);
         }
         written?;
@@ -171,16 +169,16 @@ impl Log {
     }
 
     /// Writes zeros behind the last record. If that fails, say because the disk is full, the next
-    /// record may still have room.
+    /// record may still fit.
     fn grow(&mut self) {
-        // A log that has few records will have few more.
+        // A log with few records will likely stay short.
         let ahead = (self.ahead as u64).min(self.end);
         let grown = ahead > 0 && self.file.write_at(self.end, &vec![0; ahead as usize]).is_ok();
         self.length = self.end + if grown { ahead } else { 0 };
     }
 }
 
-/// With the session, so that no record of another log of this number follows it.
+/// The session keeps records of other logs with this number from following it.
 fn header(store: u64, number: u64, session: u64) -> [u8; HEADER] {
     let mut header = [0; HEADER];
     header[..8].copy_from_slice(&MAGIC);
@@ -197,36 +195,36 @@ fn record_sum(bytes: &[u8], seed: u64, at: u64) -> u64 {
     xxh3_64_with_seed(bytes, seed.wrapping_add(at))
 }
 
-/// Where the reading of a log ended.
+/// The position at which reading a log ended.
 #[derive(Debug)]
 pub(super) struct LogEnd {
     pub(super) number: u64,
-    /// The checksum of its header.
+    /// The checksum of the log's header.
     seed: u64,
-    /// Behind the last record that could be read.
+    /// The end of the last readable record.
     pub(super) end: u64,
     previous: u64,
-    /// If another log follows, the session in its header.
+    /// The session of the next log, if one follows.
     pub(super) next: Option<u64>,
-    /// Records that were safe and cannot be read.
+    /// Whether records that were safe cannot be read.
     pub(super) damaged: bool,
 }
 
 impl LogEnd {
-    /// Of a log that is not there.
+    /// The result for a missing log.
     pub(super) const fn nothing(number: u64) -> Self {
         Self { number, seed: 0, end: 0, previous: 0, next: None, damaged: true }
     }
 }
 
-/// Whether these bytes begin as the log of this number does, and of this session if it is known.
+/// Reports whether these bytes begin with the header of this log and, if given, this session.
 pub(super) fn begins(bytes: &[u8], store: u64, number: u64, session: Option<u64>) -> bool {
     let expected = |found: &[u8]| header(store, number, session.unwrap_or(long_at(found, HEADER_SESSION)));
     bytes.get(..HEADER).is_some_and(|found| found == expected(found))
 }
 
-/// Whether these bytes begin neither as a log does nor as one that was never begun: its header has
-/// a sector of its own, which is written whole or not at all.
+/// Reports whether the header is neither valid nor all zeros. It has a sector of its own, which is
+/// written whole or not at all.
 pub(super) fn begins_damaged(bytes: &[u8]) -> bool {
     bytes.get(..HEADER).is_some_and(|found| {
         let is_whole =
@@ -235,8 +233,8 @@ pub(super) fn begins_damaged(bytes: &[u8]) -> bool {
     })
 }
 
-/// Whether these bytes are the log of this number, and a record in it says that the log was safe.
-/// Then the log before it was safe to its end: that one is always synced first.
+/// Reports whether these bytes are the log of this number, and a record in it says that it was
+/// synced. Then the previous log is safe to its end, since that one is always synced first.
 pub(super) fn tells_of_sync(bytes: &[u8], store: u64, number: u64) -> bool {
     if !begins(bytes, store, number, None) {
         return false;
@@ -255,8 +253,8 @@ pub(super) fn tells_of_sync(bytes: &[u8], store: u64, number: u64) -> bool {
     false
 }
 
-/// Reads the bytes of a log, which [begin](begins) as they should: each change of each whole
-/// record, in their order. At least up to `safe` it was on the medium.
+/// Reads a log that [begins](begins) as it should: passes on each change of each whole record in
+/// order. The log was on the medium up to `safe` at least.
 pub(super) fn read(
     bytes: &[u8],
     number: u64,
@@ -280,7 +278,7 @@ pub(super) fn read(
             rest = after;
         }
         if !rest.is_empty() {
-            // Its checksum is right, so it was written so: not by us.
+            // Its checksum is right but its content is invalid: it was crafted.
             read.damaged = true;
             break;
         }
@@ -293,7 +291,7 @@ pub(super) fn read(
     read
 }
 
-/// A record whose checksum is right, and its mark.
+/// A record with the right checksum, and its mark.
 fn record_at(bytes: &[u8], at: u64, seed: u64) -> Option<(&[u8], u32)> {
     let rest = bytes.get(usize::try_from(at).ok()?..)?;
     let mark = word_at(rest.get(..CHANGES)?, 8);
@@ -303,10 +301,10 @@ fn record_at(bytes: &[u8], at: u64, seed: u64) -> Option<(&[u8], u32)> {
     (known && record_sum(&record[8..], seed, at) == long_at(record, 0)).then_some((record, mark))
 }
 
-/// Whether a record behind the end says that what cannot be read was safe.
+/// Reports whether a record behind the end says that the unreadable part was safe.
 fn safe_behind(bytes: &[u8], read: &LogEnd) -> bool {
-    /// Bytes that may look like records are looked at this many times at most: values can be made
-    /// to look like anything.
+    /// The most look-alikes of records to examine, since values can be crafted to look like
+    /// records.
     const PATIENCE: usize = 8;
     let mut left = PATIENCE * bytes.len();
     let mut at = read.end as usize;

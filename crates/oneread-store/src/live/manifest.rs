@@ -1,10 +1,10 @@
-//! The manifest: a checkpoint. Which segments there are and where each is described, which slots
-//! are in use, and from which log on changes are still to be applied. A new one replaces it as a
-//! whole.
+//! The manifest: a checkpoint. It lists the segments and their descriptions, the slots in use, and
+//! the first log to replay. A new manifest replaces it as a whole.
 //!
 //! # Layout
 //! ```text
-//!  fields, 160 │ header of the sealed store that it began as, or nothing, 4096 or 0 │ segments, 32 each │ bits of slots │ checksum, 8
+//!  fields │ header of the sealed store it began as, if any │ segments │ slots in use │ checksum
+//!  160    │ 4096 or 0                                      │ 32 each  │ 1 bit each   │ 8
 //! ```
 
 use super::log;
@@ -37,13 +37,13 @@ const FIELDS: usize = 160;
 const ENTRY: usize = 32;
 const CHECKSUM: usize = 8;
 
-/// Checkpoints and logs have smaller numbers, however many there are.
+/// The limit for the numbers of checkpoints and logs, never reached in practice.
 const MAX_NUMBER: u64 = 1 << 62;
 
-/// In place of a slot: described by the summary of the sealed store.
+/// Stands for a slot: the sealed store's summary describes the segment.
 const IN_BASE: u32 = u32::MAX;
 
-/// What all keys and values come to.
+/// Totals of all keys and values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Totals {
     pub(super) items: u64,
@@ -52,7 +52,7 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    /// Those of a damaged manifest may be anything.
+    /// Totals of a damaged manifest may be anything.
     pub(super) fn raw_bytes(&self) -> u64 {
         self.key_bytes.saturating_add(self.value_bytes)
     }
@@ -63,7 +63,7 @@ impl Totals {
 pub(super) struct Named {
     pub(super) first: u64,
     pub(super) id: u32,
-    /// None: by the sealed store, in which it has the number `id`.
+    /// `None` if the sealed store describes it, under the number `id`.
     pub(super) described: Option<Described>,
 }
 
@@ -76,10 +76,10 @@ pub(super) struct Safe {
 
 #[derive(Clone, Debug)]
 pub(super) struct Manifest {
-    /// Random; the store's other files have it too.
+    /// A random number, repeated in the store's other files.
     pub(super) store: u64,
     pub(super) seed: u64,
-    /// Of this checkpoint, from 1.
+    /// The number of this checkpoint, from 1.
     pub(super) number: u64,
     pub(super) miss_rate: f64,
     pub(super) segment_pages: u32,
@@ -91,7 +91,7 @@ pub(super) struct Manifest {
     pub(super) base: Option<Box<Header>>,
     pub(super) segments: Vec<Named>,
     pub(super) slots: Slots,
-    /// Whether a segment has overflow pages, for which the version is another one.
+    /// Whether a segment has overflow pages, which raises the version.
     pub(super) has_overflow: bool,
 }
 
@@ -144,7 +144,7 @@ impl Manifest {
         bytes
     }
 
-    /// The header of the sealed store that still describes a segment, if one does.
+    /// The header of the sealed store, if it still describes a segment.
     pub(super) fn sealed_part(&self) -> Option<&Header> {
         let in_base = self.segments.iter().any(|named| named.described.is_none());
         self.base.as_deref().filter(|_| in_base)
@@ -158,7 +158,7 @@ impl Manifest {
         Some(Extent { slot, count })
     }
 
-    /// Checks all that the bytes themselves can show.
+    /// Decodes a manifest, and checks all that its bytes show by themselves.
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let damaged = |what| Error::Damaged { part: "manifest", what };
         if !bytes.starts_with(&MAGIC) || bytes.len() < FIELDS + CHECKSUM {
@@ -205,7 +205,7 @@ impl Manifest {
             let described = Described { extent, checksum: long_at(entry, 24) };
             let in_base = extent.slot == IN_BASE;
             let one = Named { first: long_at(entry, 0), id, described: (!in_base).then_some(described) };
-            // No slot has two descriptions, so that looking at all of them ends soon.
+            // No slot has two descriptions, which bounds the work of reading all of them.
             described_slots += u64::from(extent.count);
             if described_slots > u64::from(end) {
                 return Err(damaged("its segments take more slots than there are"));

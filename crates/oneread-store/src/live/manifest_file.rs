@@ -1,14 +1,14 @@
-//! The manifest as a file: how one takes the place of another, and how others notice.
+//! The manifest as a file: how a new one replaces the old one, and how others notice.
 //!
-//! [`write()`] is the only function that writes one. After a crash in any of its steps the name
-//! leads to the manifest before or to this one, and both are whole:
+//! [`write()`] is the only function that writes a manifest. After a crash in any step, the name
+//! leads to the old manifest or to the new one, and both are whole:
 //!
 //! | step | a crash after it leaves |
 //! | --- | --- |
-//! | 1. the bytes are written to `NAME.manifest-next` | the manifest before; the next checkpoint overwrites the other file |
-//! | 2. that file is synced | the same |
+//! | 1. the bytes are written to `NAME.manifest-next` | the old manifest; the next checkpoint overwrites the other file |
+//! | 2. that file is synced | the old manifest |
 //! | 3. it is renamed to `NAME.manifest` | either, since the medium may have lost the rename |
-//! | 4. the folder is synced | this one |
+//! | 4. the folder is synced | the new manifest |
 
 use std::io;
 
@@ -17,7 +17,7 @@ use super::files::{Paths, whole};
 use super::manifest::Manifest;
 use crate::Error;
 
-/// Puts a manifest in place of the present one, if there is one. What it names is on the medium.
+/// Replaces the manifest, if there is one. Everything that the new one names is on the medium.
 pub(super) fn write(disk: &dyn Disk, paths: &Paths, manifest: &Manifest) -> Result<(), Error> {
     let next = paths.next_manifest();
     let file = disk.open(&next, OpenMode::Create).map_err(Error::io("make the store's manifest"))?;
@@ -36,13 +36,12 @@ pub(super) fn exists(disk: &dyn Disk, paths: &Paths) -> Result<bool, Error> {
     disk.exists(&paths.manifest()).map_err(Error::io("look for the store's manifest"))
 }
 
-/// What tells one manifest from the next.
+/// A number that differs from one manifest to the next.
 pub(super) fn stamp(disk: &dyn Disk, paths: &Paths) -> Result<u64, Error> {
     disk.stamp(&paths.manifest()).map_err(gone_or("look for the store's manifest"))
 }
 
-/// A live store had a manifest a moment ago: if it is gone, a sealed store has replaced the live
-/// one.
+/// The manifest existed a moment ago. If it is gone, a sealed store has replaced the live one.
 fn gone_or(what: &'static str) -> impl FnOnce(io::Error) -> Error {
     move |error| match error.kind() {
         io::ErrorKind::NotFound => Error::Changed,

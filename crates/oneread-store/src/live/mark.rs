@@ -1,4 +1,4 @@
-//! The first page of a store's file: sealed, or marked as that of a live store.
+//! The first page of a store's file: sealed, or marked as live.
 
 use crate::Error;
 use crate::format::header::{self, Header};
@@ -7,14 +7,14 @@ use crate::format::{PAGE, checksum};
 use super::disk::DiskFile;
 use super::manifest::Manifest;
 
-/// What the first page says.
+/// The state of the first page.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Mark {
     Sealed,
     Live {
         store: u64,
     },
-    /// Neither: somebody was writing it, or has damaged it.
+    /// Neither: a torn write, or damage.
     Torn,
 }
 
@@ -33,18 +33,18 @@ impl Mark {
         }
     }
 
-    /// An error unless the store is sealed, as one without a manifest must be.
+    /// Returns an error unless the store is sealed, as a store without a manifest must be.
     pub(super) fn check_sealed(&self) -> Result<(), Error> {
         match self {
             Self::Sealed => Ok(()),
             Self::Live { .. } => Err(Error::Live {
-                what: "it is a live store without its manifest: put back the files that stood beside it",
+                what: "it is a live store without its manifest: restore the files beside it",
             }),
             Self::Torn => Err(Error::Damaged { part: "header", what: "its checksum is wrong" }),
         }
     }
 
-    /// Whether the file is marked as live; an error if it is not that of the manifest.
+    /// Reports whether the file is marked as live; an error if it belongs to another manifest.
     pub(super) fn is_written(file: &dyn DiskFile, manifest: &Manifest) -> Result<bool, Error> {
         let replaced = Error::Live {
             what: "another file has the name of this live store: put the right one back, or remove the files beside it",
@@ -53,8 +53,8 @@ impl Mark {
             Ok(Self::Live { store }) if store == manifest.store => Ok(true),
             Ok(Self::Live { .. }) | Err(Error::NotAStore) => Err(replaced),
             Ok(Self::Torn) => {
-                // The rest of the page may still show that it is another file's: then its header
-                // was damaged, and that is what to say.
+                // The rest of the page may still show that the file belongs to another store: then
+                // report the damaged header.
                 if manifest.base.is_none() {
                     return Err(Error::Damaged { part: "header", what: "its checksum is wrong" });
                 }

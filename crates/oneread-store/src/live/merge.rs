@@ -1,22 +1,21 @@
-//! Brings the changes of one segment to its pages: as few as they touch, or all of them anew.
+//! Merges the changes of one segment: rewrites only the affected pages, or rebuilds the segment.
 //!
 //! # A merge
 //! 1. Large values are written to slots of their own.
-//! 2. Each change loads the page that its guide names, takes the old record out, and puts the new
-//!    one on the first page with room; or in [overflow](super::overflow), if another key of the
-//!    same digest lies in the levels.
-//! 3. If a page has more room than before, records of deeper levels whose page it is are *pulled
-//!    home*. So at any time no record is in a deep level while a page above it has room that
-//!    appeared since, and what churn leaves behind does not add up.
-//! 4. If a record finds no room, or if most of the segment is empty, the segment is rebuilt: see
+//! 2. Each change loads the page that its guide names, removes the old record, and puts the new one
+//!    on the first page with room. If another key with the same digest lies in the levels, the
+//!    record goes to [overflow](super::overflow) instead.
+//! 3. If a page has gained room, records of deeper levels are *pulled home* to it. So no record
+//!    stays in a deep level while a page above it has gained room, and the effects of churn do not
+//!    add up.
+//! 4. If a record finds no room, or if the segment is mostly empty, it is rebuilt: see
 //!    [`rebuild`](super::rebuild).
-//! 5. Guides are solved anew if one of their keys is new, gone, or in another level. They need all
-//!    keys of their homes, so the deeper pages are loaded.
+//! 5. Guides are solved again if one of their keys was added, removed, or moved to another level.
+//!    This needs all keys of their homes, so the deeper pages are loaded.
 //! 6. Changed pages and the description go to new slots.
-//!
 //! # Invariants
-//! 1. Nothing is written but to slots that were free: a merge that fails, or is cut off by a crash,
-//!    has changed nothing.
+//! 1. Only free slots are written to: a merge that fails, or that a crash interrupts, changes
+//!    nothing.
 
 use std::sync::Arc;
 
@@ -38,23 +37,23 @@ use crate::format::page::ROOM;
 use crate::format::record::{self, Stored};
 use crate::format::{INLINE_BYTES, PAGE, long_at};
 
-/// A segment that is emptier than this is rebuilt on fewer pages.
+/// A segment emptier than this is rebuilt on fewer pages.
 const MIN_LOAD: f64 = 0.5;
 
-/// What a merge made.
+/// The result of a merge.
 #[derive(Debug)]
 pub(super) struct Merged {
-    /// In place of the segment, with the first words of their ranges. None if nothing was to be
-    /// changed.
+    /// The segments that replace the old one, with the first words of their ranges. `None` if
+    /// nothing changes.
     pub(super) segments: Option<Vec<Entry>>,
     /// Slots that no version from this one on uses.
     pub(super) freed: Vec<Extent>,
     pub(super) delta: Delta,
-    /// Pages that were written.
+    /// The number of pages written.
     pub(super) writes: u64,
 }
 
-/// By how much the totals change.
+/// The change of the totals.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Delta {
     items: i64,
@@ -80,17 +79,17 @@ impl Delta {
     }
 }
 
-/// A change, encoded.
+/// An encoded change.
 #[derive(Debug)]
 pub(super) struct Prepared<'a> {
     pub(super) word: u64,
     pub(super) digest: Digest,
     pub(super) key: &'a [u8],
-    /// None: the key is deleted.
+    /// `None` if the key is deleted.
     pub(super) record: Option<Vec<u8>>,
 }
 
-/// What merges need, and keep from one to the next.
+/// State of merges that is kept from one to the next.
 #[derive(Debug)]
 pub(super) struct Tools {
     pub(super) digester: Portable,
@@ -101,7 +100,7 @@ pub(super) struct Tools {
     pub(super) next_id: u32,
 }
 
-/// Merges changes into a segment. On an error everything is as it was.
+/// Merges changes into a segment. On an error nothing changes.
 pub(super) fn merge<'a>(
     tools: &mut Tools,
     data: &Data,
@@ -170,7 +169,7 @@ impl Merging<'_> {
         Ok(extent)
     }
 
-    /// A record is gone.
+    /// Subtracts a removed record.
     pub(super) fn forget(&mut self, bytes: &[u8]) {
         if let Some((record, _)) = record::decode(bytes) {
             self.delta.count(&record, -1);
@@ -180,17 +179,17 @@ impl Merging<'_> {
         }
     }
 
-    /// A record is new.
+    /// Adds a new record.
     pub(super) fn add(&mut self, bytes: &[u8]) {
         if let Some((record, _)) = record::decode(bytes) {
             self.delta.count(&record, 1);
         }
     }
 
-    /// The slots of a segment's pages and description are no longer needed.
+    /// Frees the slots of a segment's pages and description.
     pub(super) fn free_segment(&mut self, segment: &Segment) {
         self.freed.extend(segment.slots.iter().map(|&slot| Extent::one(slot)));
-        // Overflow pages are freed where overflow is changed.
+        // Overflow pages are freed when overflow changes.
         self.freed.extend(segment.described.map(|described| described.extent));
     }
 
@@ -203,13 +202,13 @@ impl Merging<'_> {
         let bytes = segment.encode()?;
         let extent = self.take((bytes.len() / PAGE) as u32)?;
         segment.described = Some(Described { extent, checksum: long_at(&bytes, 0) });
-        // As pages, which neighbours can be written with.
+        // As pages, so that they can be written together with adjacent pages.
         let pages = bytes.chunks_exact(PAGE).map(<[u8]>::to_vec);
         writes.extend((extent.slot..).zip(pages));
         Ok(Arc::new(segment))
     }
 
-    /// Writes the overflow of a segment as far as it has changed.
+    /// Writes the changed parts of a segment's overflow.
     pub(super) fn finish_overflow(
         &mut self,
         overflow: Editing<'_>,
@@ -220,7 +219,8 @@ impl Merging<'_> {
         Ok(overflow)
     }
 
-    /// The inner None: nothing was to be changed. The outer: there is no room.
+    /// Merges without rebuilding. The outer `None` means that there is no room, the inner that
+    /// nothing changes.
     fn in_place(
         &mut self,
         found: &Found<'_>,
@@ -230,15 +230,15 @@ impl Merging<'_> {
         let mut pages = SegmentPages::new(segment, self.data, self.tools.digester);
         let mut overflow = Editing::new(segment, self.data, self.tools.digester);
         for change in changes {
-            // The levels of the key; none if it is not there, or in overflow.
+            // The levels of the key before and after; `None` if it is absent, or in overflow.
             let (mut before, mut after) = (None, None);
             let old = overflow.remove(change.digest, change.key)?;
             if let Some(old) = &old {
                 self.forget(old);
             }
             for page in segment.candidates(change.digest) {
-                // Loaded whether the key can be there or not, so that others of its digest are
-                // seen.
+                // Loaded even if the key cannot be on it, so that other keys with its digest are
+                // found.
                 let page_of_key = pages.load(page.number)?;
                 if old.is_none()
                     && before.is_none()

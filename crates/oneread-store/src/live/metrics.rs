@@ -1,40 +1,40 @@
-//! What a live store has done since it was opened, for whoever watches it.
+//! Counters of a live store's activity, for monitoring.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// What a live store has done since it was opened: [`Store::metrics`](super::Store::metrics).
+/// A live store's activity since it was opened: [`Store::metrics`](super::Store::metrics).
 ///
-/// All numbers only grow, but for the longest times. They are read one after the other, so that
-/// those of one snapshot may be some changes apart.
+/// Except for the longest times, all numbers only grow. They are read one after the other, so those
+/// of one snapshot may be some changes apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Metrics {
-    /// Bytes written to logs, zeros ahead of the records not counted.
+    /// Bytes of records written to logs, without the zeros ahead of them.
     pub log_bytes: u64,
     /// Syncs of logs; changes of several threads share one.
     pub log_syncs: u64,
-    /// The time that they took.
+    /// The total time of these syncs.
     pub log_sync_time: Duration,
-    /// Segments that changes were merged into.
+    /// Merges of changes into a segment.
     pub merges: u64,
     /// Pages written by merges: of records, of descriptions of segments, and of large values.
     pub page_writes: u64,
     /// Checkpoints.
     pub checkpoints: u64,
-    /// The time that they took.
+    /// The total time of checkpoints.
     pub checkpoint_time: Duration,
-    /// The time that the longest one took.
+    /// The time of the longest checkpoint.
     pub longest_checkpoint: Duration,
-    /// Changes that waited for work on pages to catch up.
+    /// Changes that waited because merging was behind.
     pub stalls: u64,
-    /// The time that they waited.
+    /// The total time that they waited.
     pub stall_time: Duration,
-    /// The time that the longest one waited.
+    /// The longest time that one waited.
     pub longest_stall: Duration,
 }
 
-/// Counts events, and the time that they took.
+/// Counts events and their durations.
 #[derive(Debug, Default)]
 pub(super) struct Timed {
     count: AtomicU64,
@@ -63,7 +63,7 @@ impl Timed {
     }
 }
 
-/// What [`Metrics`] are read from.
+/// The source of [`Metrics`].
 #[derive(Debug, Default)]
 pub(super) struct Meters {
     pub(super) log_bytes: AtomicU64,
@@ -92,7 +92,8 @@ impl Meters {
     }
 }
 
-/// Enters a span of the `tracing` crate until the end of the scope; nothing without that feature.
+/// Enters a span of the `tracing` crate until the end of the scope; does nothing without that
+/// feature.
 macro_rules! span {
     ($name:literal) => {
         #[cfg(feature = "tracing")]

@@ -1,10 +1,10 @@
 //! A store that changes.
 //!
 //! ```text
-//!  put ──▶ log, on the medium ──▶ buffer, in memory ──▶ pages on free slots, a segment at a time ──▶ checkpoint: the manifest
-//!          safe, acknowledged     full? another log                                                  the log is used again
+//!  put ──▶ log (medium) ──▶ buffer (memory) ──▶ pages on free slots ──▶ checkpoint: the manifest
+//!          safe, acked      full? another log   segment by segment      the log is reused
 //!
-//!  get ──▶ buffers ──▶ segment, by a range of words ──▶ guide, in memory ──▶ one page
+//!  get ──▶ buffers ──▶ segment, by a range of words ──▶ guide (memory) ──▶ one page
 //! ```
 //!
 //! | file | what |
@@ -12,19 +12,19 @@
 //! | `NAME` | pages, large values, descriptions of segments: in *slots* of a page |
 //! | `NAME.manifest` | the last checkpoint |
 //! | `NAME.log0`, `NAME.log1` | changes since, in turn |
-//! | `NAME.lock` | who writes; there while somebody does |
+//! | `NAME.lock` | locked by the writer, and exists while there is one |
 //! | `NAME.unfinished`, `NAME.replacing` | a sealed store that will take the name: see `store_lock.rs` |
 //!
-//! Three types do the work, each with a state of its own:
+//! Three types do the work, each with its own state:
 //!
-//! | type | has | does |
+//! | type | owns | does |
 //! | --- | --- | --- |
-//! | [`Reader`](reader::Reader) | the present [`Root`](root::Root), which never changes | lookups, iteration, counts |
-//! | [`Writer`](writer::Writer) | the log, with a [`GroupCommit`](group_commit::GroupCommit) | puts changes into the log and the buffer, and acknowledges them |
-//! | [`Checkpointer`](checkpointer::Checkpointer) | free slots, the tools of [`merge`], the last manifest | brings changes to pages, and makes checkpoints |
+//! | [`Reader`](reader::Reader) | the current [`Root`](root::Root), an immutable version | lookups, iteration, counts |
+//! | [`Writer`](writer::Writer) | the log, with a [`GroupCommit`](group_commit::GroupCommit) | appends changes to the log and the buffer, and acknowledges them |
+//! | [`Checkpointer`](checkpointer::Checkpointer) | free slots, the state of [`merge`], the last manifest | merges changes into pages, and makes checkpoints |
 //!
-//! `root.rs` tells why a reader beside a writer is never wrong, `checkpointer.rs` why a crash loses
-//! nothing, `ranked.rs` in which order locks are taken.
+//! `root.rs` explains why a reader beside a writer is never wrong, `checkpointer.rs` why a crash
+//! loses nothing, `ranked.rs` the order of locks.
 
 mod adopt;
 mod backup;

@@ -1,4 +1,4 @@
-//! Making and opening a live store: its parts, made of what the files say.
+//! Creates and opens a live store: builds its parts from its files.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,19 +23,19 @@ use crate::digest::Portable;
 use crate::read::counters::Counters;
 
 impl Store {
-    /// Makes a store without keys.
+    /// Creates an empty store.
     ///
     /// # Errors
-    /// If there is a store or another file of this name, or it cannot be made; if an option is out
-    /// of its range; [`Error::Locked`] if somebody else makes a store there.
+    /// If a store or another file of this name exists, or the store cannot be created; if an option
+    /// is out of its range; [`Error::Locked`] if somebody else creates a store there.
     pub fn create(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self, Error> {
         Self::create_on(Arc::new(SystemDisk), path, options)
     }
 
-    /// The same on another medium.
+    /// Like [`create`](Self::create), but on another medium.
     ///
     /// # Errors
-    /// As [`create`](Self::create).
+    /// Like [`create`](Self::create).
     pub fn create_on(
         disk: Arc<dyn Disk>,
         path: impl AsRef<Path>,
@@ -44,67 +44,66 @@ impl Store {
         Self::create_locked(StoreLock::take_on(disk, path)?, options)
     }
 
-    /// The same under a name whose lock is already held; it stays held while the store is open.
+    /// Like [`create`](Self::create), but under a lock taken before, which the store keeps while
+    /// open.
     ///
     /// # Errors
-    /// As [`create`](Self::create).
+    /// Like [`create`](Self::create).
     pub fn create_locked(lock: StoreLock, options: StoreOptions) -> Result<Self, Error> {
         create::create(&lock, &options)?;
         Self::started(lock, options)
     }
 
-    /// Opens a store, after a crash or not. A [sealed](crate::Sealed) store becomes a live one: its
+    /// Opens a store, after a crash too. A [sealed](crate::Sealed) store becomes a live one: its
     /// pages stay where they are.
     ///
     /// # Errors
-    /// If it cannot be read, is no store, or if its manifest or log is damaged; [`Error::Locked`]
-    /// if somebody else writes to it; [`Error::InUse`] if it is a sealed store that is open to be
-    /// read.
+    /// If the file cannot be read or is no store, or if its manifest or log is damaged;
+    /// [`Error::Locked`] if somebody else writes to it; [`Error::InUse`] if it is a sealed store
+    /// that is open for reading.
     pub fn open(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self, Error> {
         Self::open_on(Arc::new(SystemDisk), path, options)
     }
 
-    /// The same on another medium.
+    /// Like [`open`](Self::open), but on another medium.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Like [`open`](Self::open).
     pub fn open_on(
         disk: Arc<dyn Disk>,
         path: impl AsRef<Path>,
         options: StoreOptions,
     ) -> Result<Self, Error> {
-        // Before the lock, which needs a folder that takes files: that there is no store is the
-        // better answer.
+        // Before the lock, which creates a file: a missing store is the better error.
         disk.open(path.as_ref(), OpenMode::Write).map_err(Error::io("open the store"))?;
         Self::open_locked(StoreLock::take_on(disk, path)?, options)
     }
 
-    /// The same under a name whose lock is already held; it stays held while the store is open.
+    /// Like [`open`](Self::open), but under a lock taken before, which the store keeps while open.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Like [`open`](Self::open).
     pub fn open_locked(lock: StoreLock, options: StoreOptions) -> Result<Self, Error> {
         adopt::make_live(&*lock.disk, &lock.paths, &options)?;
         Self::started(lock, options)
     }
 
-    /// Opens a live store to be read only, also while another process writes to it.
+    /// Opens a live store read-only, also while another process writes to it.
     ///
-    /// It shows the store as it was when it was opened; when the one who writes has made a
-    /// checkpoint, lookups go on with the state of that. Each lookup asks the system whether that
-    /// is so.
+    /// It shows the store as of its opening. After a checkpoint of the writer, lookups continue
+    /// with the state of that checkpoint. Each lookup asks the system whether there is a new one.
     ///
     /// # Errors
-    /// As [`open`](Self::open), but for the lock.
+    /// Like [`open`](Self::open), except for [`Error::Locked`].
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::open_read_only_on(Arc::new(SystemDisk), path, StoreOptions::new())
     }
 
-    /// The same on another medium. Of the options, only
-    /// [`lose_damaged_log`](StoreOptions::lose_damaged_log) means something.
+    /// Like [`open_read_only`](Self::open_read_only), but on another medium. Of the options, only
+    /// [`lose_damaged_log`](StoreOptions::lose_damaged_log) has an effect.
     ///
     /// # Errors
-    /// As [`open_read_only`](Self::open_read_only).
+    /// Like [`open_read_only`](Self::open_read_only).
     pub fn open_read_only_on(
         disk: Arc<dyn Disk>,
         path: impl AsRef<Path>,
@@ -124,7 +123,7 @@ impl Store {
     }
 }
 
-/// The parts of a store whose lock is held. A sealed one has become live before.
+/// Opens the parts of a store whose lock is held. A sealed one has become live before.
 fn open(
     disk: Arc<dyn Disk>,
     paths: Paths,
@@ -149,12 +148,12 @@ fn open(
     Ok((Writer::new(checkpointer.clone(), locks, log), checkpointer))
 }
 
-/// Opens the newest log, to go on behind its last whole record.
+/// Opens the newest log, to continue behind its last whole record.
 fn open_log(disk: &dyn Disk, paths: &Paths, loaded: &Loaded) -> Result<Log, Error> {
     let opened = |number: u64, mode| disk.open(&paths.log(number), mode).map_err(Error::io("open the log"));
     let number = loaded.root.active.log;
-    // A process that was killed may have left to the system what it had done last: the name of the
-    // manifest, and the end of logs. Whatever is built on them comes after they are safe.
+    // A killed process may have left its last writes to the system: the name of the manifest, and
+    // the end of logs. They must be safe before anything is built on them.
     paths.sync_folder(disk)?;
     if let Some(frozen) = &loaded.root.frozen {
         opened(frozen.log, OpenMode::Write)?.sync().map_err(Error::sync("the log"))?;
@@ -163,15 +162,15 @@ fn open_log(disk: &dyn Disk, paths: &Paths, loaded: &Loaded) -> Result<Log, Erro
     if let Some(end) = &loaded.newest {
         let file = opened(number, OpenMode::Write)?;
         if end.damaged {
-            // What is given up must not be found again.
+            // Abandoned records must not be found again.
             file.truncate(end.end).map_err(Error::io("cut the log"))?;
         }
         let log = Log::resume(file, end, session)?;
         log.file.sync().map_err(Error::sync("the log"))?;
         return Ok(log);
     }
-    // As the end of the log before names it; and emptied, so that nothing follows that was written
-    // under that name.
+    // The session is the one that the end of the previous log names. The file is emptied, so that
+    // no older records of that session follow.
     let file = opened(number, OpenMode::Create)?;
     let log = Log::begin(file, loaded.manifest.store, number, loaded.session.unwrap_or(session))?;
     log.file.sync().map_err(Error::sync("the log"))?;

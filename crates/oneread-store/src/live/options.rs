@@ -1,4 +1,4 @@
-//! How a live store is kept.
+//! Options of a live store.
 
 use std::time::Duration;
 
@@ -6,35 +6,36 @@ use oneread::hash::Portable;
 
 use crate::Error;
 
-/// When changes are made safe: what a crash may lose.
+/// When changes become safe: what a crash may lose.
 ///
-/// Whatever the policy, what is there after a crash is all that was done up to some moment, with
-/// nothing left out before it, and a batch is there as a whole or not at all. A crash of the
-/// process alone, with the system going on, loses nothing that was acknowledged.
+/// After a crash, any policy leaves all changes up to some moment, with no gaps, and each batch as
+/// a whole or not at all. If only the process crashes and the system goes on, no acknowledged
+/// change is lost.
 ///
 /// | policy | a crash of the system may lose |
 /// | --- | --- |
-/// | [`Always`](Self::Always) | nothing that was acknowledged |
-/// | [`Every`](Self::Every) | what was acknowledged in the last interval |
-/// | [`Never`](Self::Never) | all since the last [`flush`](super::Store::flush) or checkpoint |
+/// | [`Always`](Self::Always) | no acknowledged change |
+/// | [`Every`](Self::Every) | changes acknowledged in the last interval |
+/// | [`Never`](Self::Never) | all changes since the last [`flush`](super::Store::flush) or checkpoint |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SyncPolicy {
-    /// Before a change is acknowledged: whatever [`put`](super::Store::put) and its like have
-    /// returned is there after a crash. Threads that write at the same time share a sync.
+    /// Syncs before a change is acknowledged: everything that [`put`](super::Store::put) and its
+    /// like have returned survives a crash. Threads that write at the same time share a sync.
     #[default]
     Always,
-    /// After this time at most. Without a [thread of the store's own](StoreOptions::background) it
-    /// is the next change after this time that syncs.
+    /// Syncs after this time at the latest. Without a [background
+    /// thread](StoreOptions::background), the next change after this time syncs.
     Every(Duration),
-    /// Only with a checkpoint, a [`flush`](super::Store::flush), and when the store is closed.
+    /// Syncs only with a checkpoint, a [`flush`](super::Store::flush), and when the store is
+    /// closed.
     Never,
 }
 
-/// How a live store is kept; each option has a default that is good for most.
+/// Options of a live store; the defaults suit most uses.
 ///
-/// The seed, the rate and the pages of a segment are for a store that is made, and stay as they
-/// are; an open one has those it was made with.
+/// The seed, the rate and the segment size apply when a store is created; an existing store keeps
+/// the values it was created with.
 ///
 /// # Example
 /// ```
@@ -44,7 +45,8 @@ pub enum SyncPolicy {
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("a.store");
 /// assert!(Store::create(&path, StoreOptions::new().miss_rate(0.0)).is_err());
-/// let store = Store::create(&path, StoreOptions::new().sync(SyncPolicy::Every(Duration::from_millis(100))))?;
+/// let every = SyncPolicy::Every(Duration::from_millis(100));
+/// let store = Store::create(&path, StoreOptions::new().sync(every))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -75,60 +77,59 @@ impl StoreOptions {
         }
     }
 
-    /// When changes are made safe; [always](SyncPolicy::Always) by default.
+    /// Sets when changes become safe; [always](SyncPolicy::Always) by default.
     #[must_use]
     pub fn sync(self, sync: SyncPolicy) -> Self {
         Self { sync, ..self }
     }
 
-    /// The pages that a lookup of a foreign key reads on average; 0.01 by default. Each halving
-    /// costs a bit of memory a key.
+    /// Sets the average number of pages that a lookup of an absent key reads; 0.01 by default. Each
+    /// halving costs one bit of memory per key.
     #[must_use]
     pub fn miss_rate(self, rate: f64) -> Self {
         Self { miss_rate: rate, ..self }
     }
 
-    /// The seed of all hash functions; random by default.
+    /// Sets the seed of all hash functions; random by default.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
         Self { seed: Some(seed), ..self }
     }
 
-    /// About how many bytes of changes are collected in memory before they go to pages; 16 MiB by
-    /// default, and a twentieth of the store's pages at most, but 1 MiB at least: so that logs stay
-    /// small beside a small store. Twice as many may be in memory, and twice as many in the log;
-    /// three times if changes come in while a checkpoint takes long. The more, the fewer pages are
-    /// written per change.
+    /// Sets about how many bytes of changes are buffered in memory before they are merged into
+    /// pages; 16 MiB by default. A smaller store buffers a twentieth of its pages, but at least 1
+    /// MiB, so that its logs stay small too. Memory and log may each hold twice as much, and three
+    /// times as much while a checkpoint takes long. Larger buffers write fewer pages per change.
     #[must_use]
     pub fn buffer_bytes(self, bytes: usize) -> Self {
         Self { buffer_bytes: bytes, ..self }
     }
 
-    /// The most pages of a segment, from 2 to 4096; 64 by default. No change waits for more than
-    /// the work on one segment. With fewer, pages are filled a little less.
+    /// Sets the most pages of a segment, from 2 to 4096; 64 by default. A change waits for the work
+    /// on one segment at most. Smaller segments fill pages a little less.
     #[must_use]
     pub fn segment_pages(self, pages: u32) -> Self {
         Self { segment_pages: pages, ..self }
     }
 
-    /// How many pages may wait for a checkpoint until they can be used again; 256 by default, and
-    /// never fewer than one in 24 of all; up to one in 12, while all files take less than 1.4 times
-    /// the bytes of keys and values. With more, there are fewer checkpoints and a larger file.
+    /// Sets how many pages may wait for a checkpoint until they can be reused; 256 by default. It
+    /// is at least 1/24 of all pages, and up to 1/12 while all files take less than 1.4 times the
+    /// bytes of keys and values. More pages mean fewer checkpoints and a larger file.
     #[must_use]
     pub fn slack_pages(self, pages: u32) -> Self {
         Self { slack_pages: pages, ..self }
     }
 
-    /// Whether a thread of its own brings changes to pages, as by default; otherwise those who
-    /// write do it, a segment at a time.
+    /// Sets whether a background thread merges changes into pages, as by default. Otherwise writers
+    /// do it, one segment at a time.
     #[must_use]
     pub fn background(self, background: bool) -> Self {
         Self { background, ..self }
     }
 
-    /// Whether a store is to be opened although changes in its log that were safe cannot be read:
-    /// those before them are there; they and all after them are lost, but for some that had come to
-    /// pages, so that batches may be there in part. By default that is an error.
+    /// Sets whether to open a store whose log lost synced changes to damage; by default that is an
+    /// error. Changes before the damage are kept. Those after it are lost, except some that were
+    /// already merged into pages, so a batch may be applied in part.
     #[must_use]
     pub fn lose_damaged_log(self, lose: bool) -> Self {
         Self { lose_damaged_log: lose, ..self }
@@ -149,10 +150,10 @@ impl StoreOptions {
     }
 }
 
-/// Those that guides can be planned for.
+/// The rates that guides can be planned for.
 const RATES: std::ops::RangeInclusive<f64> = 1e-8..=3.0;
 
-/// Whether a store can have been made with these.
+/// Reports whether a store can have been created with these values.
 pub(super) fn sensible(miss_rate: f64, segment_pages: u32) -> bool {
     RATES.contains(&miss_rate) && (2..=4096).contains(&segment_pages)
 }

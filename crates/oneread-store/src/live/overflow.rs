@@ -1,13 +1,13 @@
 //! The overflow of a segment: pages sorted by key, for records that find no room in the levels.
 //!
-//! [`format::overflow`](crate::format::overflow) tells why there is such a thing, and why lookups
-//! stay exact.
+//! [`format::overflow`](crate::format::overflow) explains why it exists, and why lookups stay
+//! exact.
 //!
 //! # Changes
-//! A change loads the pages that the binary search for its key comes by. A page that gets too full
-//! is cut in two or three, one that gets less than half full is joined with a neighbour if both fit
-//! on one page, and an empty one goes away. All others stay on their slots. So a merge writes no
-//! more overflow pages than it changes, however many there are.
+//! A change loads the pages on the path of the binary search for its key. A page that is too full
+//! is split in two or three, one less than half full is joined with a neighbour if both fit on one
+//! page, and an empty one is removed. All others keep their slots. So a merge writes no more
+//! overflow pages than it changes.
 
 use oneread::hash::{Digest, Digester};
 
@@ -21,15 +21,15 @@ use crate::format::page::{self, RECORD_OVERHEAD, ROOM};
 use crate::format::record;
 use crate::format::{INLINE_BYTES, KEY_BYTES, PAGE, word_at};
 
-/// Where the overflow pages of a segment are, and the words of their keys.
+/// The overflow pages of a segment, and the words of their keys.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Overflow {
-    /// By page, in the order of keys.
+    /// The slot of each page, in key order.
     pub(super) slots: Box<[u32]>,
     pub(super) words: KeyWords,
 }
 
-/// The numbers of pages and words, before both.
+/// The numbers of pages and words, before both lists.
 const NUMBERS: usize = 8;
 
 impl Overflow {
@@ -37,7 +37,7 @@ impl Overflow {
         self.slots.is_empty()
     }
 
-    /// Whether it may have a key with this word.
+    /// Reports whether it may have a key with this word.
     #[inline]
     pub(super) fn may_have(&self, word: u64) -> bool {
         !self.is_empty() && self.words.contains(word)
@@ -48,7 +48,7 @@ impl Overflow {
         size_of_val(&*self.slots) + self.words.byte_len()
     }
 
-    /// The bytes that describe it: none if it is empty.
+    /// The length of its description; 0 if it is empty.
     pub(super) fn encoded_bytes(&self) -> usize {
         if self.is_empty() { 0 } else { NUMBERS + 4 * self.slots.len() + WORD_BYTES * self.words.len() }
     }
@@ -64,7 +64,7 @@ impl Overflow {
         self.words.encode(out);
     }
 
-    /// All of these bytes. None if they are not written in the one way, or if a slot is not below
+    /// Decodes a description. Returns `None` unless it is in canonical form and all slots are below
     /// `end`.
     pub(super) fn decode(bytes: &[u8], end: u32) -> Option<Self> {
         if bytes.is_empty() {
@@ -83,7 +83,7 @@ impl Overflow {
     }
 }
 
-/// The overflow of a segment while it is changed.
+/// The overflow of a segment while it is being changed.
 #[derive(Debug)]
 pub(super) struct Editing<'a> {
     data: &'a Data,
@@ -91,12 +91,12 @@ pub(super) struct Editing<'a> {
     segment: u32,
     pages: Vec<Part>,
     counts: Counts,
-    /// Slots of pages that are gone.
+    /// Slots of removed pages.
     freed: Vec<u32>,
     changed: bool,
 }
 
-/// An overflow page that is as it was, or loaded.
+/// An overflow page, unchanged or loaded.
 #[derive(Debug)]
 enum Part {
     Kept(u32),
@@ -107,9 +107,9 @@ enum Part {
 struct Loaded {
     /// The slot that it was read from.
     from: Option<u32>,
-    /// Encoded records, by keys.
+    /// Encoded records, sorted by key.
     records: Vec<(Digest, Vec<u8>)>,
-    /// The bytes that they take.
+    /// The bytes that the records take.
     used: usize,
     changed: bool,
 }
@@ -120,7 +120,7 @@ fn key_of(record: &[u8]) -> &[u8] {
 }
 
 impl Loaded {
-    /// Where a key is, or would be.
+    /// The position of a key, or where to insert it.
     fn position(&self, key: &[u8]) -> Result<usize, usize> {
         self.records.binary_search_by(|(_, record)| key_of(record).cmp(key))
     }
@@ -139,13 +139,13 @@ impl<'a> Editing<'a> {
         }
     }
 
-    /// One without records, of a segment with this id.
+    /// The empty overflow of a segment.
     pub(super) fn empty(segment: u32, data: &'a Data, digester: Portable) -> Self {
         let (pages, counts, freed) = (Vec::new(), Counts::default(), Vec::new());
         Self { data, digester, segment, pages, counts, freed, changed: false }
     }
 
-    /// The records of all pages, taken out.
+    /// Removes and returns the records of all pages.
     pub(super) fn take_all(&mut self) -> Result<Vec<(Digest, Vec<u8>)>, Error> {
         let mut all = Vec::new();
         for at in 0..self.pages.len() {
@@ -190,7 +190,7 @@ impl<'a> Editing<'a> {
         }
     }
 
-    /// The last page whose first key is not behind a key, or the first page.
+    /// The last page whose first key is not above `key`, or the first page.
     fn page_of(&mut self, key: &[u8]) -> Result<usize, Error> {
         let (mut low, mut high) = (0, self.pages.len());
         while high - low > 1 {
@@ -205,7 +205,7 @@ impl<'a> Editing<'a> {
         Ok(low)
     }
 
-    /// Takes the record of a key out, if it is there.
+    /// Removes the record of a key, if it exists.
     pub(super) fn remove(&mut self, digest: Digest, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         if !self.counts.contains(word(digest)) || self.pages.is_empty() {
             return Ok(None);
@@ -226,7 +226,7 @@ impl<'a> Editing<'a> {
         Ok(Some(record))
     }
 
-    /// Puts in a record whose key is not there.
+    /// Inserts a record whose key is absent.
     pub(super) fn insert(&mut self, digest: Digest, record: &[u8]) -> Result<(), Error> {
         if self.pages.is_empty() {
             self.pages.push(Part::Loaded(Loaded::default()));
@@ -245,11 +245,11 @@ impl<'a> Editing<'a> {
         Ok(())
     }
 
-    /// Cuts a page that has become too full, about in the middle.
+    /// Splits a page that is too full, about in the middle.
     fn split(&mut self, at: usize) -> Result<(), Error> {
         let loaded = self.load(at)?;
         let (mut from, mut records) = (loaded.from.take(), std::mem::take(&mut loaded.records));
-        // Half of all, and half of the largest record more: nearly always two pages.
+        // Half of the bytes plus half of the largest record: almost always two pages.
         let limit = loaded.used / 2 + MAX_RECORD / 2;
         let mut parts = Vec::new();
         for start in starts(&overflow::cut(records.iter().map(|(_, record)| record.len()), limit)) {
@@ -257,7 +257,7 @@ impl<'a> Editing<'a> {
             let used = records.iter().map(|(_, record)| weight(record)).sum();
             parts.push(Part::Loaded(Loaded { from: None, records, used, changed: true }));
         }
-        // They came from the last one to the first.
+        // The parts came last to first.
         if let Some(Part::Loaded(first)) = parts.last_mut() {
             first.from = from.take();
         }
@@ -265,8 +265,7 @@ impl<'a> Editing<'a> {
         Ok(())
     }
 
-    /// Joins pages that have become less than half full with a neighbour, where both fit on one
-    /// page.
+    /// Joins pages that are less than half full with a neighbour, where both fit on one page.
     fn join(&mut self) -> Result<(), Error> {
         let mut at = 0;
         while let Some(part) = self.pages.get(at) {
@@ -302,8 +301,8 @@ impl<'a> Editing<'a> {
         Ok(true)
     }
 
-    /// Writes what has changed to slots that a function hands out. Returns the overflow, and the
-    /// slots that it no longer uses.
+    /// Writes what has changed to slots from `take`. Returns the overflow, and the slots that
+    /// it no longer uses.
     pub(super) fn finish(
         mut self,
         mut take: impl FnMut() -> Result<u32, Error>,
@@ -336,15 +335,15 @@ impl<'a> Editing<'a> {
     }
 }
 
-/// The most bytes of a page that a record takes.
+/// The most bytes that a record takes in a page.
 const MAX_RECORD: usize = KEY_BYTES + INLINE_BYTES + 4 + RECORD_OVERHEAD;
 
-/// The bytes of a page that an encoded record takes.
+/// The bytes that an encoded record takes in a page.
 fn weight(record: &[u8]) -> usize {
     record.len() + RECORD_OVERHEAD
 }
 
-/// Where parts with these ends begin, from the last one to the first.
+/// The starts of parts with these ends, from last to first.
 fn starts(ends: &[usize]) -> impl Iterator<Item = usize> {
     ends.iter().rev().skip(1).copied().chain([0])
 }

@@ -1,4 +1,4 @@
-//! The size of guides for a segment that is built anew.
+//! Plans the size of guides for a segment that is rebuilt.
 
 use crate::plan::Loads;
 
@@ -7,16 +7,16 @@ use crate::format::geometry::LEVELS;
 use crate::format::guide::Form;
 use crate::format::page::{RECORD_OVERHEAD, ROOM};
 
-/// How full a segment is when it is built again, about.
+/// About how full a segment is when it is rebuilt.
 const FULL: f64 = 0.96;
 
 /// The bytes of a small key and its value.
 const SMALL_RECORD: usize = 4;
 
-/// Segments whose homes have so nearly the same number of keys, as a part, get the same guides.
+/// Segments whose keys per home differ by less than this fraction get the same guides.
 const ALIKE: f64 = 0.02;
 
-/// Plans of guides, and the last one, for segments are alike.
+/// Plans guides, and keeps the last plan, since segments are alike.
 #[derive(Debug)]
 pub(super) struct Plans {
     rate: f64,
@@ -35,12 +35,12 @@ impl Plans {
         Self { rate, last: None }
     }
 
-    /// The guides of a segment of these levels with `keys` keys, planned for the keys that it will
-    /// have when it is full.
+    /// The guides of a segment of these levels with `keys` keys, planned for the number of keys
+    /// that it has when it is full.
     pub(super) fn form(&mut self, levels: [u32; LEVELS], keys: usize) -> Form {
-        // A segment without keys says nothing about the size of those to come. So its guides can
-        // tell apart as many as its pages hold, however small: with fewer, a store of 100 small
-        // records read a page per miss.
+        // An empty segment says nothing about the keys to come. So its guides can tell apart as
+        // many keys as its pages can hold, however small: otherwise a store of 100 small records
+        // would read a page per miss.
         let keys_a_home = match keys {
             0 => (ROOM / (RECORD_OVERHEAD + SMALL_RECORD)) as f64,
             _ => keys as f64 / f64::from(levels[0].max(1)) * FULL / LOAD,

@@ -1,35 +1,34 @@
-//! The locks of a store that is written to, and the one order in which they are taken.
+//! The locks of a writable store, and the one order in which they are taken.
 //!
-//! A thread takes a lock only while all that it holds come earlier in [`Rank`]. So no two threads
-//! can wait for each other. Debug builds check this whenever a lock is taken, whether another
-//! thread is there to wait or not.
+//! A thread takes a lock only while all locks that it holds come earlier in [`Rank`], so no
+//! deadlock is possible. Debug builds check this whenever a lock is taken, contended or not.
 //!
-//! Two more locks have no rank: the [root](super::root) and the [buffers](super::buffer). Whoever
-//! holds them takes no other lock, but for the buffer of a round: nobody writes to that one, so
-//! nobody waits for it.
+//! Two more locks have no rank: the [root](super::root) and the [buffers](super::buffer). A thread
+//! that holds one of them takes no other lock, except the buffer of a round: nobody writes to that
+//! one, so nobody waits for it.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// What a lock guards, in the order of taking.
+/// What a lock guards, in locking order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
-    /// The log: held while a change is written, and while it waits for room. Whoever waits for it
-    /// or for the next one holds no root: versions would not be given back meanwhile, and the file
-    /// would grow.
+    /// The log: held while a change is written, and while it waits for room. A thread that waits
+    /// for this lock or the next one must not hold a root: versions would stay referenced, and the
+    /// file would grow.
     Log,
     /// Pages and checkpoints: held during one step of a round.
     Pages,
-    /// How far the round is: for moments.
+    /// The progress of a round: held briefly.
     Round,
-    /// How far logs are safe: for moments.
+    /// How far logs are safe: held briefly.
     Synced,
-    /// The numbers of the last step: for moments.
+    /// The numbers of the last step: held briefly.
     Numbers,
 }
 
-/// Makes the locks of one store. The order holds among these; a test's medium may open another
-/// store while it serves one.
+/// Creates the locks of one store. The order holds within one store, since a test's medium may open
+/// another store while it serves one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Locks {
     #[cfg(debug_assertions)]
@@ -51,8 +50,8 @@ impl Locks {
     }
 }
 
-/// A mutex with a rank. A panic elsewhere does not take it away: what it guards is whole between
-/// any two statements, or the store has failed.
+/// A mutex with a rank. It ignores poisoning: its data is consistent between any two statements, or
+/// the store has failed.
 #[derive(Debug)]
 pub(super) struct Ranked<T> {
     locks: Locks,
@@ -67,14 +66,14 @@ impl<T> Ranked<T> {
     }
 }
 
-/// A lock that is held.
+/// A held lock.
 pub(super) struct Guard<'a, T> {
     guard: MutexGuard<'a, T>,
     held: Held,
 }
 
 impl<T> Guard<'_, T> {
-    /// Lets go until somebody notifies, or the time is over.
+    /// Releases the lock until a notification, or until `time` has passed.
     pub(super) fn wait(self, condition: &Condvar, time: Duration) -> Self {
         let Self { guard, held } = self;
         let guard = if time == Duration::MAX {
@@ -100,7 +99,7 @@ impl<T> std::ops::DerefMut for Guard<'_, T> {
     }
 }
 
-/// That this thread holds a lock.
+/// Registers that this thread holds a lock.
 #[cfg(debug_assertions)]
 struct Held(u64, Rank);
 
@@ -116,7 +115,7 @@ impl Held {
 
 #[cfg(debug_assertions)]
 thread_local! {
-    /// The locks that this thread holds, in the order of taking.
+    /// The locks that this thread holds, in locking order.
     static HELD: std::cell::RefCell<Vec<(u64, Rank)>> = const { std::cell::RefCell::new(Vec::new()) };
 }
 

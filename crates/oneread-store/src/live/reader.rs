@@ -1,4 +1,4 @@
-//! Lookups in a live store. Nothing here waits for anybody who writes.
+//! Lookups in a live store. Nothing here waits for writers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Acquire};
@@ -18,7 +18,7 @@ use crate::format::record::Stored;
 use crate::read::counters::Counters;
 use crate::read::scratch::with_scratch;
 
-/// The part of a store that answers: its present root, and the file that the root's pages are in.
+/// The part of a store that answers lookups: the current root, and the file with its pages.
 #[derive(Debug)]
 pub(super) struct Reader {
     pub(super) files: Arc<Files>,
@@ -26,12 +26,12 @@ pub(super) struct Reader {
     pub(super) data: Data,
     pub(super) root: CurrentRoot,
     pub(super) counters: Counters,
-    /// Of the manifest that was read, if another process may write to the store. Stored after the
-    /// root of that manifest.
+    /// The stamp of the loaded manifest, if another process may write to the store. Stored after
+    /// the root of that manifest.
     pub(super) stamp: Option<AtomicU64>,
 }
 
-/// What came of looking for a key on pages.
+/// The outcome of a search on pages.
 pub(super) enum PageLookup<T> {
     Found(T),
     Absent { reads: u64 },
@@ -43,8 +43,8 @@ impl Reader {
         self.root.get()
     }
 
-    /// Looks a key up: what a function makes of its value. While that function runs, no lock and no
-    /// root is held, so that it may use the store and wait for it.
+    /// Looks up a key, and applies `use_value` to its value. No lock and no root is held meanwhile,
+    /// so `use_value` may use the store and wait for it.
     pub(super) fn get_with<T>(
         &self,
         key: &[u8],
@@ -59,7 +59,7 @@ impl Reader {
             return Ok(change.value().map(use_value));
         }
         with_scratch(|scratch| {
-            // Taken once: beside the key, or after the second read.
+            // Taken once: for an inline value, or after the second read.
             let mut use_value = Some(use_value);
             let mut used = |value: &[u8]| use_value.take().map(|use_value| use_value(value));
             let found = self.find_on_pages(root, digest, key, scratch, |stored, root, reads| {
@@ -88,9 +88,9 @@ impl Reader {
         })
     }
 
-    /// Looks for a key on the pages of a root, in overflow first if it may be there: what a
-    /// function makes of its value there and of the pages read. That function lets go of the root
-    /// when it has read what it needs.
+    /// Searches a key on the pages of a root, first in overflow if it may be there. `found` gets
+    /// the value, the root, and the number of pages read. It must drop the root once it has read
+    /// what it needs.
     pub(super) fn find_on_pages<T>(
         &self,
         root: Arc<Root>,
@@ -115,13 +115,13 @@ impl Reader {
         Ok(PageLookup::Found(found(stored, root, reads)))
     }
 
-    /// What [`is_outdated`](Self::is_outdated) compares the manifest with: taken before the root.
+    /// What [`is_outdated`](Self::is_outdated) compares the manifest with; taken before the root.
     pub(super) fn moment(&self) -> Option<u64> {
         self.stamp.as_ref().map(|stamp| stamp.load(Acquire))
     }
 
-    /// Whether there is another manifest than at that moment, so that slots of a root that was
-    /// taken after it may have been written again.
+    /// Reports whether the manifest is newer than that moment, so that slots of a root taken after
+    /// it may have been reused.
     pub(super) fn is_outdated(&self, moment: Option<u64>) -> Result<bool, Error> {
         let Some(moment) = moment else { return Ok(false) };
         Ok(manifest_file::stamp(&*self.files.disk, &self.files.paths)? != moment)

@@ -1,12 +1,12 @@
-//! Places all records of a segment anew, on more pages or fewer, or on those of several segments.
+//! Rebuilds a segment on more or fewer pages, or splits it.
 //!
-//! This is how a store grows: a segment without room gets a few more pages, so that it is between
-//! [`LOAD`] and full at all times, rather than half empty after a split. Only when it would have
-//! more pages than segments have is its range of words cut into halves.
+//! This is how a store grows: a segment without room gets a few more pages, so that it is always
+//! between [`LOAD`] and full, rather than half empty after a split. Only when it would exceed the
+//! most pages of a segment is its range of words split.
 //!
-//! Overflow pages stay as they are, unless they are few beside the pages of the levels: then their
-//! records are placed again, so that they come back to the levels when there is room. A range is
-//! cut with its overflow.
+//! Overflow pages stay as they are, unless they are few compared with the pages of the levels. Then
+//! their records are placed again, and return to the levels if there is room. A split divides
+//! overflow too.
 
 use std::collections::HashMap;
 
@@ -27,19 +27,17 @@ use crate::format::geometry::Shape;
 use crate::format::page::{self, ROOM};
 use crate::format::record;
 
-/// How full a segment is made. The rest is for records to come: about a tenth more fit, then it is
-/// built again.
+/// How full a rebuilt segment is. About a tenth more records fit until it is rebuilt again.
 pub(super) const LOAD: f64 = 0.87;
 
-/// Overflow pages are few if they are at most one for so many pages of the levels.
+/// Overflow pages are few if there is at most one per `FEW` pages of the levels.
 const FEW: u64 = 4;
 
-/// A segment that is cut gets so many parts that each has at most this part of the pages that it
-/// may have.
+/// A split makes parts of at most this fraction of the pages that a segment may have.
 const PART: f64 = 0.85;
 
 impl Merging<'_> {
-    /// The segments that take the place of one, with its changes.
+    /// Returns the segments that replace one segment, with its changes.
     pub(super) fn rebuild(
         &mut self,
         found: &Found<'_>,
@@ -52,14 +50,14 @@ impl Merging<'_> {
             push_all(&mut group, found, overflow.take_all()?)?;
         }
         group.entries.sort_unstable_by_key(|record| record.digest);
-        // Records that share their digest go to overflow whatever the pages.
+        // Records that share their digest go to overflow anyway.
         let total: u64 = crowd::alone(&group.entries).0.iter().map(weight).map(u64::from).sum();
         let pages = total as f64 / (ROOM as f64 * LOAD);
         let most = f64::from(self.tools.segment_pages);
         let words = u128::from(found.last - found.first) + 1;
         let mut parts = 1u32;
         while pages > most && pages / f64::from(parts) > PART * most && parts < 1 << 20 {
-            // A word is not cut.
+            // A word cannot be split.
             if u128::from(2 * parts) > words {
                 break;
             }
@@ -81,11 +79,11 @@ impl Merging<'_> {
             let (records, others) = rest.split_at(rest.partition_point(|record| record.segment == part));
             rest = others;
             let first = found.first + (u128::from(part) * width) as u64;
-            // The first part keeps the name.
+            // The first part keeps the ID.
             let id = if part == 0 { found.segment.id } else { self.next_id()? };
             let mut of_part = Editing::empty(id, self.data, self.tools.digester);
             if part == 0 {
-                // With the slots that are no longer used, whatever the part has.
+                // The slots freed so far go with the current overflow.
                 std::mem::swap(&mut of_part, &mut overflow);
             }
             let segment = self.place(id, records, &group, of_part, &mut writes)?;
@@ -102,8 +100,8 @@ impl Merging<'_> {
         Ok(id)
     }
 
-    /// All records of the levels, with the changes. What they change in overflow is taken out
-    /// there.
+    /// Collects all records of the levels, with the changes. Removes replaced and deleted records
+    /// from overflow.
     fn gather(
         &mut self,
         found: &Found<'_>,
@@ -172,7 +170,7 @@ impl Merging<'_> {
             in_overflow += u64::from(weight(&record));
         }
         let mut encoded = placed.encode(group, form, &mut self.tools.solver, Pages::default());
-        // References to large values are right as they are.
+        // References to large values stay as they are.
         for run in encoded.runs.chunk_by(|a, b| a.page == b.page) {
             page::seal(&mut encoded.pages[run[0].page * PAGE..][..PAGE]);
         }
@@ -208,8 +206,8 @@ fn push(group: &mut Group, digest: Digest, start: usize) {
     group.entries.push(Record { digest, segment: 0, start, length });
 }
 
-/// How pages are divided among levels: the fewer records a page has, the more pages overflow, and
-/// the more room there must be below.
+/// The shape of a segment: with fewer records per page, more pages overflow, and deeper levels need
+/// more room.
 fn shape(records: usize, total: u64) -> Shape {
     let a_page = records as u64 * ROOM as u64 / total.max(1);
     Shape::THREE[match a_page {

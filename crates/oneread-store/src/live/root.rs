@@ -1,23 +1,23 @@
-//! All that a lookup needs, as one value that never changes.
+//! Everything a lookup needs, as one immutable value.
 //!
 //! # Why a reader is never wrong
-//! But for the first buffer, nothing in a [`Root`] ever changes: whoever changes something makes
-//! another root and puts it in place. A reader takes the root once, under a lock that is never held
-//! while somebody waits for the disk, and looks in the newer buffer, the older one, and the
-//! segment's pages. It sees every change that was acknowledged before it began:
+//! Except for the first buffer, nothing in a [`Root`] ever changes: every change installs a new
+//! root. A reader takes the root once, under a lock that is never held during disk I/O. It looks in
+//! the newer buffer, the older one, and the segment's pages. It sees every change that was
+//! acknowledged before it began:
 //!
-//! - A change is in the first buffer of the root of its time. Buffers change places by a new root,
-//!   in which the full one is the second.
-//! - The second buffer goes away by a root whose segments have all its changes.
-//! - A merge makes a root whose segment has these changes on pages, while they are still in the
-//!   second buffer too. So a reader that holds any root finds a key's last change of that time in
-//!   it: pages are never ahead of what follows them in this order, only behind.
+//! - A change is in the first buffer of the root of its time. A new root turns the full buffer into
+//!   the second one.
+//! - The second buffer disappears with a root whose segments have all its changes.
+//! - A merge makes a root whose segment has the changes on pages, while they are still in the
+//!   second buffer too. So any root has a key's last change of its time: buffers are never behind
+//!   pages.
 //!
-//! A slot is written again only when no root that uses it is held: a merge retires the version that
-//! it replaces, and its slots are free once it, and all that were retired before it, are held by
-//! nobody ([`Arc::get_mut`] says so, and no root leads to it), and a checkpoint without it is on
-//! the medium. Hence a reader needs no second look before it says *absent*: moves, splits and
-//! records that are pulled home are in another version than its own.
+//! A slot is reused only when no root that uses it is held. A merge retires the version that it
+//! replaces. The version's slots become free when nobody holds it or a version retired earlier
+//! ([`Arc::get_mut`] says so, and no root leads to it), and a checkpoint without it is on the
+//! medium. So a reader can say *absent* without checking again: moves, splits and pulled records
+//! are in other versions than its own.
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -25,7 +25,7 @@ use super::buffer::Buffer;
 use super::directory::Directory;
 use super::manifest::Totals;
 
-/// A buffer, and the number of the log that its changes are in.
+/// A buffer, and the number of the log with its changes.
 #[derive(Debug)]
 pub(super) struct LogBuffer {
     pub(super) log: u64,
@@ -46,17 +46,17 @@ impl LogBuffer {
     }
 }
 
-/// All that a lookup needs.
+/// Everything a lookup needs.
 #[derive(Clone, Debug)]
 pub(super) struct Root {
-    /// Takes changes.
+    /// The first buffer, which takes changes.
     pub(super) active: Arc<LogBuffer>,
-    /// Its changes are being brought to pages; it does not change any more.
+    /// The second buffer, which is being merged and never changes.
     pub(super) frozen: Option<Arc<LogBuffer>>,
     pub(super) directory: Directory,
-    /// What the pages of the directory come to.
+    /// The totals of the directory's pages.
     pub(super) totals: Totals,
-    /// The changes of the second buffer with words before this one are on these pages.
+    /// Changes of the second buffer with words before this one are on pages.
     pub(super) merged: u128,
 }
 
@@ -72,7 +72,7 @@ impl Root {
     }
 }
 
-/// The present root.
+/// The current root.
 #[derive(Debug)]
 pub(super) struct CurrentRoot(RwLock<Arc<Root>>);
 
@@ -86,20 +86,20 @@ impl CurrentRoot {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The first buffer, and whether there is a second one. For those who write: while they hold a
-    /// whole root, slots that no later one uses cannot be used again.
+    /// The first buffer, and whether there is a second one. For writers: while they hold a whole
+    /// root, slots that no later root uses cannot be reused.
     pub(super) fn active(&self) -> (Arc<LogBuffer>, bool) {
         let root = self.0.read().unwrap_or_else(PoisonError::into_inner);
         (root.active.clone(), root.frozen.is_some())
     }
 
-    /// Puts another root in place of the present one.
+    /// Replaces the current root.
     pub(super) fn replace(&self, change: impl FnOnce(&Root) -> Root) {
         let mut root = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let new = Arc::new(change(&root));
         let old = std::mem::replace(&mut *root, new);
         drop(root);
-        // A buffer may end with it, which takes time.
+        // This may drop a buffer, which takes time, so the lock is released first.
         drop(old);
     }
 }

@@ -1,17 +1,19 @@
-//! A segment: where its pages are, the guides of its homes, and the bytes of both on the medium.
+//! A segment: the slots of its pages, the guides of its homes, and its description on the medium.
 //!
 //! # Layout
 //! ```text
-//!  checksum │ id │ bytes │ pages of level 0, 1, 2 │ bytes of a guide, homes of it │ used │ slot of each page │ guides │ overflow │ zeros up to a page
-//!  8        │ 4  │ 4     │ 4 each                 │ 4 each                        │ 8    │ 4 each            │        │          │
+//!  checksum │ id │ bytes │ pages per level │ guide bytes, homes │ used │ slot of each page │ …
+//!  8        │ 4  │ 4     │ 4 each          │ 4 each             │ 8    │ 4 each            │
+//!
+//!  … │ guides │ overflow │ zeros up to a page
 //!
 //!  overflow, if there is some:  pages │ words │ slot of each page │ word, keys │ …
 //!                               4     │ 4     │ 4 each            │ 8, 4
 //! ```
 //!
 //! # Invariants
-//! 1. A segment is never changed. A change makes another version, on other slots where it differs;
-//!    those who hold the old one go on reading it.
+//! 1. A segment never changes. A change makes a new version, on other slots where it differs;
+//!    readers of the old version continue to use it.
 
 use oneread::hash::Digest;
 
@@ -34,11 +36,11 @@ const GUIDE_HOMES: usize = GUIDE_BYTES + 4;
 const USED: usize = GUIDE_HOMES + 4;
 const SLOTS: usize = USED + 8;
 
-/// The largest description: a segment of a sealed store, at its largest, with guides of a sensible
-/// size.
+/// The largest description: that of the largest segment of a sealed store, with guides of a
+/// sensible size.
 const MAX_BYTES: u64 = u32::MAX as u64;
 
-/// Where a segment's description is, and its checksum.
+/// The slots and the checksum of a segment's description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Described {
     pub(super) extent: Extent,
@@ -50,25 +52,24 @@ pub(super) struct Segment {
     pub(super) id: u32,
     pub(super) levels: [u32; LEVELS],
     pub(super) form: Form,
-    /// By page: those of level 0, then of 1, then of 2.
+    /// The slot of each page: level 0, then 1, then 2.
     pub(super) slots: Box<[u32]>,
-    /// The guides by homes, and some bytes behind the last.
+    /// The guides by home, followed by padding.
     guides: Box<[u8]>,
-    /// What found no room in the levels.
+    /// The records that find no room in the levels.
     pub(super) overflow: Overflow,
-    /// About the bytes of all pages that records take: exact, but for segments that a sealed store
-    /// had.
+    /// The bytes that records take in all pages: exact, except for segments of a sealed store.
     pub(super) used: u64,
-    /// None if the description is that of a sealed store.
+    /// `None` if the sealed store describes it.
     pub(super) described: Option<Described>,
-    /// What is wrong with it, if it cannot be read. Then it has no pages.
+    /// Why the segment cannot be read, if so. Then it has no pages.
     pub(super) damage: Option<&'static str>,
 }
 
 /// A page of a segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PageOf {
-    /// Its number in the segment.
+    /// The index of the page in the segment.
     pub(super) number: u32,
     pub(super) place: Place,
 }
@@ -106,7 +107,7 @@ impl lookup::Candidates for Candidates<'_> {
 }
 
 impl Segment {
-    /// A segment of pages with these slots and guides of such a form, which fit the levels.
+    /// A segment with these slots and guides, which must fit the levels.
     pub(super) fn new(
         id: u32,
         levels: [u32; LEVELS],
@@ -120,13 +121,13 @@ impl Segment {
         Self { id, levels, form, slots, guides, overflow, used, described: None, damage: None }
     }
 
-    /// One whose description cannot be read.
+    /// A segment whose description cannot be read.
     pub(super) fn damaged(id: u32, described: Described, what: &'static str) -> Self {
         let empty = Self::new(id, [0; LEVELS], Vec::new(), (Form { bytes: 1, homes_log2: 0 }, Vec::new()), 0);
         Self { described: Some(described), damage: Some(what), ..empty }
     }
 
-    /// An error, if it cannot be read.
+    /// Returns an error if the segment cannot be read.
     #[inline]
     pub(super) fn check(&self) -> Result<(), Error> {
         match self.damage {
@@ -135,19 +136,19 @@ impl Segment {
         }
     }
 
-    /// The pages of the levels.
+    /// The number of pages in the levels.
     pub(super) fn pages(&self) -> u32 {
         self.slots.len() as u32
     }
 
-    /// The slots of all pages, and what lies there: of the levels, then of overflow.
+    /// The slots and places of all pages: first of the levels, then of overflow.
     pub(super) fn all_pages(&self) -> impl Iterator<Item = (u32, Place)> {
         let in_levels = (0..).zip(&*self.slots).map(|(number, &slot)| (slot, self.numbered(number).place));
         let overflow = self.overflow.slots.iter().map(|&slot| (slot, overflow::place(self.id)));
         in_levels.chain(overflow)
     }
 
-    /// The bytes that it takes in memory, with its place in the directory.
+    /// The bytes that it takes in memory, including its directory entry.
     pub(super) fn byte_len(&self) -> u64 {
         /// Two counters of an `Arc`, a pointer and the start of a range.
         const ELSEWHERE: usize = 32;
@@ -155,7 +156,7 @@ impl Segment {
         (size_of::<Self>() + in_levels + self.overflow.byte_len() + ELSEWHERE) as u64
     }
 
-    /// The guides without what is behind them.
+    /// The guides without padding.
     fn guides(&self) -> &[u8] {
         &self.guides[..self.guides.len() - PADDING]
     }
@@ -172,7 +173,7 @@ impl Segment {
         Some(PageOf { number: above + index, place: Place { segment: self.id, level, index } })
     }
 
-    /// The page with this number.
+    /// The page with this index.
     pub(super) fn numbered(&self, number: u32) -> PageOf {
         let (mut level, mut index) = (0, number);
         while level + 1 < LEVELS && index >= self.levels[level] {
@@ -182,13 +183,13 @@ impl Segment {
         PageOf { number, place: Place { segment: self.id, level, index } }
     }
 
-    /// Where a lookup of a key looks.
+    /// The pages to search for a key.
     #[inline(always)]
     pub(super) fn may_have(&self, digest: Digest) -> Candidates<'_> {
         Candidates { segment: self, digest }
     }
 
-    /// The pages of levels that may have a key, as its guide says: nearly always one or none.
+    /// The level pages that may have a key, as its guide says: almost always one or none.
     #[inline(always)]
     pub(super) fn candidates(&self, digest: Digest) -> impl Iterator<Item = PageOf> + use<'_> {
         let levels = self.guided_levels(digest);
@@ -199,7 +200,7 @@ impl Segment {
     /// A bit for each level that has pages and may have a key.
     #[inline(always)]
     fn guided_levels(&self, digest: Digest) -> u32 {
-        // A segment without pages cannot be read, and nobody asks it.
+        // A segment without pages is damaged, and never asked.
         let home = geometry::page(digest, 0, self.levels[0].max(1));
         let bytes = self.form.bytes as usize;
         let start = self.form.guide(home) as usize * bytes;
@@ -208,7 +209,7 @@ impl Segment {
         (0..LEVELS).filter(|&level| self.levels[level] > 0).fold(0, |bits, level| bits | levels & 1 << level)
     }
 
-    /// The same segment with some pages on other slots, and some guides written anew.
+    /// Copies the segment with some pages on other slots, and some new guides.
     pub(super) fn changed<'a>(
         &self,
         slots: impl Iterator<Item = (u32, u32)>,
@@ -227,7 +228,7 @@ impl Segment {
         Self::new(self.id, self.levels, all_slots, (self.form, all_guides), used)
     }
 
-    /// The bytes of its description, whole pages.
+    /// Encodes the description as whole pages.
     pub(super) fn encode(&self) -> Result<Vec<u8>, Error> {
         let length = SLOTS + 4 * self.slots.len() + self.guides().len() + self.overflow.encoded_bytes();
         if length as u64 > MAX_BYTES {
@@ -248,8 +249,7 @@ impl Segment {
         Ok(bytes)
     }
 
-    /// The segment that these whole pages describe, and that should have this id, this checksum,
-    /// and pages below `end`.
+    /// Decodes a description, which must have this ID, this checksum, and slots below `end`.
     pub(super) fn decode(
         bytes: &[u8],
         id: u32,

@@ -1,4 +1,4 @@
-//! The pages of a segment's levels while changes are merged into them.
+//! The level pages of a segment while changes are merged into them.
 
 use oneread::hash::{Digest, Digester};
 
@@ -13,13 +13,13 @@ use crate::format::guide::Located;
 use crate::format::page::{self, Place, RECORD_OVERHEAD, ROOM};
 use crate::format::record;
 
-/// Pages of a segment that are being changed.
+/// The pages of a segment that are being changed.
 pub(super) struct SegmentPages<'a> {
     segment: &'a Segment,
     data: &'a Data,
     digester: Portable,
     pub(super) loaded: Vec<Option<LoadedPage>>,
-    /// By guide, whether it is to be solved anew.
+    /// For each guide, whether it must be solved again.
     unsettled: Vec<bool>,
 }
 
@@ -34,7 +34,7 @@ impl<'a> SegmentPages<'a> {
         self.segment.form.guide(geometry::page(digest, 0, self.segment.levels[0])) as usize
     }
 
-    /// A key is new, gone or elsewhere.
+    /// Marks the guide of a key that was added, removed or moved.
     pub(super) fn unsettle(&mut self, digest: Digest) {
         let guide = self.guide(digest);
         self.unsettled[guide] = true;
@@ -50,7 +50,7 @@ impl<'a> SegmentPages<'a> {
         Ok(self.loaded[at].as_mut().expect("it was just loaded"))
     }
 
-    /// Puts a record on its first page with room, if there is one; tells the level.
+    /// Puts a record on its first page with room, and returns the level.
     pub(super) fn insert(&mut self, digest: Digest, record: &[u8]) -> Result<Option<usize>, Error> {
         for level in 0..LEVELS {
             let Some(page) = self.segment.page(digest, level) else { continue };
@@ -61,27 +61,26 @@ impl<'a> SegmentPages<'a> {
         Ok(None)
     }
 
-    /// Whether a record with this digest lies in the levels. Its page is loaded then: the guide has
-    /// named it, or the record was put there just now.
+    /// Reports whether a record with this digest lies in the levels. Its page is already loaded:
+    /// the guide named it, or the record was just inserted.
     pub(super) fn has(&self, digest: Digest) -> bool {
         let pages = (0..LEVELS).filter_map(|level| self.segment.page(digest, level));
         let mut loaded = pages.filter_map(|page| self.loaded[page.number as usize].as_ref());
         loaded.any(|page| page.records.iter().any(|record| record.digest == digest))
     }
 
-    /// Whether a guide has more keys than it can tell apart and than chance brings together.
+    /// Reports whether a guide has more keys than it can tell apart and than chance explains.
     pub(super) fn are_crowded(&self, guides: &[(u32, Vec<Located>)]) -> bool {
         let loaded = || self.loaded.iter().flatten();
         let records: usize = loaded().map(|page| page.records.len()).sum();
         let homes = f64::from(1u32 << self.segment.form.homes_log2);
-        // A page has about as many records as keys have it as their home, but for those of deeper
-        // levels.
+        // A page has about as many records as it is the home of; deeper levels differ.
         let mean = 2.0 * homes * records as f64 / loaded().count().max(1) as f64;
         let most = crowd::most_keys(self.segment.form, mean) as usize;
         guides.iter().any(|(_, keys)| keys.len() > most)
     }
 
-    /// Moves records up to pages that have more room than they had.
+    /// Moves records up to pages that have gained room.
     pub(super) fn pull_home(&mut self) -> Result<(), Error> {
         if !self.loaded.iter().flatten().any(|page| page.used < page.used_before) {
             return Ok(());
@@ -108,14 +107,14 @@ impl<'a> SegmentPages<'a> {
         Ok(())
     }
 
-    /// The guides that are to be solved anew, with all their keys.
+    /// The guides to solve again, with all their keys.
     pub(super) fn unsettled_guides(&mut self) -> Result<Vec<(u32, Vec<Located>)>, Error> {
         let mut keys: Vec<Vec<Located>> = vec![Vec::new(); self.unsettled.len()];
         if self.unsettled.contains(&true) {
             let form = self.segment.form;
             for number in 0..self.segment.pages() {
                 let place = self.segment.numbered(number).place;
-                // Of level 0 only the homes of these guides have their keys.
+                // In level 0, only the homes of these guides have their keys.
                 if place.level == 0 && !self.unsettled[form.guide(place.index) as usize] {
                     continue;
                 }
@@ -146,7 +145,7 @@ impl<'a> SegmentPages<'a> {
 #[derive(Debug)]
 pub(super) struct LoadedPage {
     pub(super) place: Place,
-    /// Encoded records, those that were taken out included.
+    /// Encoded records, including removed ones.
     bytes: Vec<u8>,
     records: Vec<Held>,
     used: usize,
@@ -200,7 +199,7 @@ impl LoadedPage {
         self.changed = true;
     }
 
-    /// The record of a key, taken out.
+    /// Removes and returns the record of a key.
     pub(super) fn remove(&mut self, digest: Digest, key: &[u8]) -> Option<Vec<u8>> {
         let has_key = |at: &usize| {
             self.records[*at].digest == digest
@@ -212,7 +211,7 @@ impl LoadedPage {
         Some(bytes)
     }
 
-    /// Whether there was room for the record.
+    /// Inserts the record, and returns whether there was room.
     fn insert(&mut self, digest: Digest, record: &[u8]) -> bool {
         let fits = self.used + record.len() + RECORD_OVERHEAD <= ROOM;
         if fits {

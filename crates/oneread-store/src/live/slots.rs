@@ -1,15 +1,15 @@
-//! Which pages of the file are in use: a bit each.
+//! A bitmap of the file's pages in use.
 //!
 //! A *slot* is a page of the file behind the header: slot s begins at byte 4096·(s + 1).
 //!
 //! # Invariants
-//! 1. A slot that the last checkpoint uses, or a version of a segment that somebody holds, has its
-//!    bit set. So whoever allocates may write to the slot at once.
+//! 1. The bit of a slot is set if the last checkpoint uses it, or a held version of a segment does.
+//!    So newly allocated slots may be written to at once.
 
 use crate::Error;
 use crate::format::PAGE;
 
-/// Slots that follow each other.
+/// Adjacent slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) slot: u32,
@@ -21,34 +21,34 @@ impl Extent {
         Self { slot, count: 1 }
     }
 
-    /// Whether a file of `bytes` bytes has them all.
+    /// Reports whether a file of `bytes` bytes has all of them.
     pub(super) const fn ends_within(self, bytes: u64) -> bool {
         slot_at(self.slot) + self.count as u64 * PAGE as u64 <= bytes
     }
 }
 
-/// Where a slot begins.
+/// The offset of a slot.
 pub(super) const fn slot_at(slot: u32) -> u64 {
     (slot as u64 + 1) * PAGE as u64
 }
 
 const BITS: u32 = u64::BITS;
 
-/// The most slots: their words, and the slots of these, have 32 bits.
+/// The most slots: the number of their words, and of the slots in these, must fit in 32 bits.
 pub(super) const MAX_SLOTS: u32 = u32::MAX - BITS;
 
 #[derive(Clone, Debug)]
 pub(super) struct Slots {
     used: Vec<u64>,
-    /// Behind the last slot that was ever used.
+    /// One more than the last slot that was ever used.
     end: u32,
     used_count: u64,
-    /// No word before it has a free slot.
+    /// No word before this one has a free slot.
     hint: usize,
 }
 
 impl Slots {
-    /// From the words of a bitmap; bits from `end` on must be 0.
+    /// Builds a map from the words of a bitmap; bits from `end` on must be 0.
     pub(super) fn from_words(used: Vec<u64>, end: u32) -> Option<Self> {
         let used_count = used.iter().map(|word| u64::from(word.count_ones())).sum();
         let last = used.iter().rposition(|&word| word != 0);
@@ -75,8 +75,7 @@ impl Slots {
         (u64::from(extent.slot)..u64::from(extent.slot) + u64::from(extent.count)).all(bit)
     }
 
-    /// Takes `count` slots that follow each other: the first that are free, or new ones behind the
-    /// last.
+    /// Allocates `count` adjacent slots: the first free ones, or new ones at the end.
     pub(super) fn allocate(&mut self, count: u32) -> Result<Extent, Error> {
         while self.used.get(self.hint).is_some_and(|&word| word == u64::MAX) {
             self.hint += 1;
@@ -117,7 +116,7 @@ impl Slots {
         start
     }
 
-    /// Gives slots back, all of which are in use.
+    /// Frees slots, all of which must be in use.
     pub(super) fn free(&mut self, extent: Extent) {
         debug_assert!(self.is_used(extent), "{extent:?} is freed twice");
         self.each(extent, |word, bit| *word &= !bit);
@@ -125,14 +124,14 @@ impl Slots {
         self.hint = self.hint.min((extent.slot / BITS) as usize);
     }
 
-    /// The same if they are in use, which is not so only if a file was made to name slots twice.
+    /// Like [`free`](Self::free), but ignores unused slots: a crafted file may name slots twice.
     pub(super) fn free_if_used(&mut self, extent: Extent) {
         if self.is_used(extent) {
             self.free(extent);
         }
     }
 
-    /// Takes slots that are known to be used; whether none was.
+    /// Marks slots as used; returns whether all were free.
     pub(super) fn take(&mut self, extent: Extent) -> bool {
         let mut free = true;
         self.each(extent, |word, bit| {
@@ -147,8 +146,7 @@ impl Slots {
         Self { used: vec![0; end.div_ceil(BITS) as usize], end, used_count: 0, hint: 0 }
     }
 
-    /// Forgets free slots behind the last one in use, if they are many enough to be worth it: a
-    /// sixteenth of all. The number of those left.
+    /// Cuts free slots off the end, if they are at least a sixteenth of all. Returns the new end.
     pub(super) fn cut(&mut self) -> Option<u32> {
         const WORTH: u32 = 16;
         let last = self.used.iter().rposition(|&word| word != 0)?;

@@ -1,4 +1,4 @@
-//! What a live store is, and has done since it was opened.
+//! A live store's size and activity.
 
 use std::path::Path;
 
@@ -10,49 +10,47 @@ use crate::Error;
 use crate::format::PAGE;
 use crate::read::counters::Reads;
 
-/// What a live store is, and has done since it was opened.
+/// A live store's size, and its activity since it was opened.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StoreStats {
-    /// All keys, as [`len`](super::Store::len) counts them.
+    /// The number of keys, as [`len`](super::Store::len) counts them.
     pub items: u64,
-    /// Changes that are in the log and in memory, and not yet on pages.
+    /// Changes in the log and in memory that are not on pages yet.
     pub buffered: u64,
     /// About the memory that they take.
     pub buffered_bytes: u64,
-    /// How many bytes of changes are collected before they go to pages: what options say, or less
-    /// while the store is small.
+    /// The bytes of changes to buffer before they are merged into pages: as set by the options, or
+    /// less while the store is small.
     pub buffer_bytes: u64,
     /// Segments.
     pub segments: u64,
     /// Pages of all segments.
     pub pages: u64,
-    /// Pages, not among these, for records that found no room in them; there are none unless keys
-    /// were chosen to collide.
+    /// Pages, not included above, for records that found no room. There are none unless keys were
+    /// chosen to collide.
     pub overflow_pages: u64,
     /// The bytes of all keys.
     pub key_bytes: u64,
-    /// The bytes of all values of these keys.
+    /// The bytes of all values.
     pub value_bytes: u64,
     /// The bytes of all files.
     pub disk_bytes: u64,
-    /// The bytes of the file's pages that are in use or wait for a checkpoint to be used again; the
-    /// others are free.
+    /// The bytes of pages in use, or waiting for a checkpoint to be reused; the others are free.
     pub used_bytes: u64,
-    /// The bytes of guides and of the places of pages in memory.
+    /// The bytes of memory for guides and page positions.
     pub ram_bytes: u64,
-    /// The same for each key.
+    /// `ram_bytes` per key.
     pub ram_bytes_per_key: f64,
-    /// The part of the pages' bytes that records take, with tags and lengths.
+    /// The fraction of page bytes used by records, with their tags and lengths.
     pub utilisation: f64,
-    /// Checkpoints since the store was made.
+    /// Checkpoints since the store was created.
     pub checkpoints: u64,
-    /// What was read since the store was opened; a change that is in memory takes no read.
+    /// Reads since the store was opened; a lookup that finds a change in memory reads nothing.
     pub reads: Reads,
 }
 
-/// What only the one who writes checkpoints knows, published after each step, so that nobody waits
-/// to know.
+/// Progress of the checkpointer, published after each step so that readers never block on it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers {
     checkpoint: u64,
@@ -67,8 +65,8 @@ impl Numbers {
 
     /// The bytes of a full buffer, or of a full log.
     pub(super) fn buffer_bytes(&self, options: &StoreOptions) -> u64 {
-        /// The least size of a buffer, and the part of the store's pages that it has otherwise,
-        /// unless options ask for less: so that two logs, each about as large as a buffer, stay
+        /// The minimum size of a buffer, and its default fraction of the store's pages: two logs,
+        /// each about as large as a buffer, should stay small beside a small store.
         /// small beside a small store.
         const MIN_BUFFER: u64 = 1 << 20;
         const BUFFER_PART: u64 = 20;

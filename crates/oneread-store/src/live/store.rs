@@ -1,4 +1,4 @@
-//! The store as its users see it.
+//! The public interface of a live store.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -21,38 +21,37 @@ use crate::read::counters::Reads;
 use crate::sealed::Verification;
 use crate::{Error, read};
 
-/// A store that changes: 1 page read for a key that it has, almost none for a key that it does not
-/// have, and nothing lost in a crash.
+/// A store that changes: 1 page read per hit, 0.01 per miss, and nothing lost in a crash.
 ///
-/// Changes go to a log and to a buffer in memory. When the buffer is full, a thread of the store's
-/// own brings its changes to pages, one segment at a time. Pages are hashed to, as in a
-/// [sealed](crate::Sealed) store, and guides in memory tell which one has a key. A page is written
-/// when something on it changes, to a free place of the file; its old place is free after the next
-/// checkpoint. A segment without room gets a few more pages; one with too many becomes two.
+/// Changes go to a log and to a buffer in memory. When the buffer is full, a background thread
+/// merges its changes into pages, one segment at a time. A key's hash gives its candidate pages, as
+/// in a [sealed](crate::Sealed) store, and guides in memory tell which one has it. A changed page
+/// is written to a free place of the file; its old place is free after the next checkpoint. A
+/// segment without room gets a few more pages; one with too many is split.
 ///
-/// Threads can share it as it is. Readers see the last change that was acknowledged before they
-/// began, and never wait for the disk work of writers. Several writers share a sync. One process at
-/// a time can write ([`Error::Locked`]); others can [read](Self::open_read_only).
+/// Threads can share a store. Readers see all changes acknowledged before they began, and never
+/// wait for the disk I/O of writers. Concurrent writers share a sync. One process at a time can
+/// write ([`Error::Locked`]); others can [read](Self::open_read_only).
 ///
 /// # Costs
-/// With the default rate of 1%: 1 page read per hit, at most 0.01 per miss. About 1.5 bytes of
-/// memory per key of 16 bytes with a value of 100, and the [buffer](StoreOptions::buffer_bytes). A
-/// change is written to the log, and later with its page; changes of one page that wait together
-/// are written once. Beside its sync, a change waits for the work on one segment at most, or 5 ms
-/// during a checkpoint. Only when the buffer is half as large again as it should be do changes wait
-/// for the end of the checkpoint. [`metrics`](Self::metrics) tells how often and how long they
-/// waited.
+/// With the default rate of 1%: 1 page read per hit, at most 0.01 per miss. Memory is about 1.5
+/// bytes per key, for keys of 16 bytes with values of 100, and the
+/// [buffer](StoreOptions::buffer_bytes). A change is written to the log, and later with its page;
+/// buffered changes of one page are written together. Besides its sync, a change waits for the work
+/// on one segment at most, or 5 ms during a checkpoint. Only when the buffer exceeds its size by
+/// half do changes wait for the end of the checkpoint. [`metrics`](Self::metrics) reports how often
+/// and how long they waited.
 ///
-/// After a quarter of all keys were updated, the files of a store of more than 20 MB, with pairs of
-/// about 100 bytes, take at most 1.5 times their keys and values; [`compact`](Self::compact) makes
+/// After updating a quarter of all keys, the files of a store of more than 20 MB, with pairs of
+/// about 100 bytes, take at most 1.5 times its keys and values; [`compact`](Self::compact) makes
 /// that 1.1 times.
 ///
 /// # Limits
-/// Keys have at most 1024 bytes, values 2^30. Values above 1024 bytes take whole pages of 4096
-/// bytes of their own, and cost a second read. There are no range scans. Keys that were chosen to
-/// collide cost more reads, and so do few others: see the limits of [`Sealed`](crate::Sealed).
-/// Pages that deletions leave are used again; only those at the end of the file are given back. A
-/// damaged page is an error for its keys, and changes of its segment no longer come to pages.
+/// Keys have at most 1024 bytes, values 2^30. Values above 1024 bytes take whole pages of their
+/// own, and cost a second read. There are no range scans. Keys chosen to collide, and a few others,
+/// cost more reads: see the limits of [`Sealed`](crate::Sealed). Pages freed by deletions are
+/// reused; only those at the end of the file are returned to the system. A damaged page is an error
+/// for its keys, and stops merging into its segment.
 ///
 /// # Example
 /// ```
@@ -77,19 +76,19 @@ pub struct Store {
     pub(super) access: Access,
 }
 
-/// What may be done beside reading.
+/// The kind of access beside reading.
 pub(super) enum Access {
     Write(Box<Writing>),
-    /// Another process may write.
+    /// Read-only: another process may write.
     Follow(Follower),
 }
 
-/// A store that is written to. Dropping it makes all changes safe.
+/// A writable store. Dropping it makes all changes safe.
 pub(super) struct Writing {
     pub(super) writer: Writer,
     pub(super) checkpointer: Arc<Checkpointer>,
     pub(super) worker: Option<JoinHandle<()>>,
-    /// None once the store is closed.
+    /// `None` once the store is closed.
     pub(super) lock: Option<StoreLock>,
 }
 
@@ -101,12 +100,12 @@ impl Store {
         }
     }
 
-    /// The seed of its hash functions.
+    /// The seed of the store's hash functions.
     pub fn seed(&self) -> u64 {
         self.reader.digester.seed()
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     ///
     /// # Errors
     /// If a page that may have the key cannot be read, or is damaged.
@@ -114,21 +113,21 @@ impl Store {
         self.get_with(key, <[u8]>::to_vec)
     }
 
-    /// What a function makes of the value of a key, without a copy of it. The function may use the
-    /// store: no lock is held while it runs. It runs again if the store was [opened to be read
-    /// only](Self::open_read_only) and a checkpoint came meanwhile.
+    /// Applies a function to the value of a key, without copying it. No lock is held meanwhile, so
+    /// the function may use the store. It may run again if the store was [opened
+    /// read-only](Self::open_read_only) and a checkpoint came meanwhile.
     ///
     /// # Errors
-    /// As [`get`](Self::get).
+    /// Like [`get`](Self::get).
     pub fn get_with<T>(&self, key: &[u8], use_value: impl Fn(&[u8]) -> T) -> Result<Option<T>, Error> {
         self.fresh(|| self.reader.get_with(key, &use_value))
     }
 
-    /// The value of a key, in place of what a vector has. Whether there is one; if not, the vector
-    /// is empty. Takes no memory beside that of the vector.
+    /// Reads the value of a key into `value`, replacing its content. Returns whether there is a
+    /// value; if not, `value` is empty. Uses no other memory.
     ///
     /// # Errors
-    /// As [`get`](Self::get).
+    /// Like [`get`](Self::get).
     pub fn get_into(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool, Error> {
         let out = RefCell::new(value);
         let copy = |found: &[u8]| found.clone_into(&mut out.borrow_mut());
@@ -139,13 +138,12 @@ impl Store {
         Ok(found)
     }
 
-    /// Goes on with all that the one who writes has acknowledged by now, if the store was [opened
-    /// to be read only](Self::open_read_only); lookups alone follow checkpoints. Reads the
-    /// manifest, the descriptions of segments and the log again. Does nothing for the one who
-    /// writes.
+    /// Updates a store that was [opened read-only](Self::open_read_only) to all changes that the
+    /// writer has acknowledged; lookups alone follow only checkpoints. Reads the manifest, the
+    /// descriptions of segments and the log again. Does nothing in a writable store.
     ///
     /// # Errors
-    /// As [`open_read_only`](Self::open_read_only); [`Error::Changed`] if another store has the
+    /// Like [`open_read_only`](Self::open_read_only); [`Error::Changed`] if another store has the
     /// name.
     pub fn refresh(&self) -> Result<(), Error> {
         match &self.access {
@@ -154,11 +152,11 @@ impl Store {
         }
     }
 
-    /// The number of keys, exactly as [`iter`](Self::iter) would count them now.
+    /// Returns the number of keys, exactly as [`iter`](Self::iter) would count them now.
     ///
     /// # Costs
-    /// Goes through the changes in memory, and reads a page for each changed key that may be on
-    /// one, unless an earlier call has. Right after a [`checkpoint`](Self::checkpoint) it reads
+    /// Walks through the changes in memory, and reads a page for each changed key that may be on
+    /// one, unless an earlier call did. Right after a [`checkpoint`](Self::checkpoint) it reads
     /// nothing.
     ///
     /// # Errors
@@ -167,15 +165,15 @@ impl Store {
         self.fresh(|| Ok(self.reader.totals()?.items))
     }
 
-    /// Whether there are no keys. Costs and errors are those of [`len`](Self::len).
+    /// Reports whether there are no keys, with the costs of [`len`](Self::len).
     ///
     /// # Errors
-    /// As [`len`](Self::len).
+    /// Like [`len`](Self::len).
     pub fn is_empty(&self) -> Result<bool, Error> {
         Ok(self.len()? == 0)
     }
 
-    /// Does something with the store; again, if it is only read and has another state meanwhile.
+    /// Runs `work`; repeats it if a read-only store changes meanwhile.
     fn fresh<T>(&self, work: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
         match &self.access {
             Access::Write(_) => work(),
@@ -183,57 +181,56 @@ impl Store {
         }
     }
 
-    /// Whether there is a value for a key. Reads its page, for the guides alone cannot tell.
+    /// Reports whether a key has a value. Reads its page, since guides alone cannot tell.
     ///
     /// # Errors
-    /// As [`get`](Self::get).
+    /// Like [`get`](Self::get).
     pub fn contains(&self, key: &[u8]) -> Result<bool, Error> {
         Ok(self.get_with(key, |_| ())?.is_some())
     }
 
-    /// The values of many keys, in their order, with many reads under way at the same time. Each is
-    /// of some moment during the call.
+    /// Returns the values of many keys, in order, with many reads in flight. Each value is of some
+    /// moment during the call.
     ///
-    /// Threads are started for each call, which takes some ten microseconds each: worth it from a
-    /// few hundred keys on that are not cached.
+    /// Each call starts threads, at about ten microseconds each. This pays off from a few hundred
+    /// uncached keys on.
     pub fn get_many<K: AsRef<[u8]> + Sync>(&self, keys: &[K]) -> Vec<Result<Option<Vec<u8>>, Error>> {
         read::many::each(keys, read::file::IN_FLIGHT, |key| self.get(key.as_ref()))
     }
 
-    /// Gives a key a value; it replaces one that it has.
+    /// Sets the value of a key, and replaces an earlier one.
     ///
     /// # Errors
-    /// If the key or the value is too long; if the log cannot be written, or if pages cannot be and
-    /// the buffer is full: then nothing has changed, and it can be tried again when, say, the disk
-    /// has room. [`Error::Sync`] if a sync fails: then the change may be there or not when the
-    /// store is opened again, and nothing is written any more until it is.
+    /// If the key or the value is too long; if the log cannot be written; if the buffer is full and
+    /// pages cannot be written. Then nothing has changed, and the call can be repeated, for
+    /// instance once the disk has room. [`Error::Sync`] if a sync fails: then the change may or may
+    /// not be there after reopening, and until then nothing more is written.
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         let mut changes = Changes::default();
         changes.push(key, Some(value))?;
         self.writing()?.writer.commit(&mut changes)
     }
 
-    /// Deletes a key, if it is there. Reads nothing to find out.
+    /// Deletes a key, if it exists, without reading.
     ///
     /// # Errors
-    /// As [`put`](Self::put).
+    /// Like [`put`](Self::put).
     pub fn delete(&self, key: &[u8]) -> Result<(), Error> {
         let mut changes = Changes::default();
         changes.push(key, None)?;
         self.writing()?.writer.commit(&mut changes)
     }
 
-    /// Makes all changes of a batch, or none: after a crash too, and for those who read. The batch
-    /// stays as it is.
+    /// Applies all changes of a batch, or none: for readers and in a crash. The batch keeps its
+    /// changes.
     ///
     /// # Errors
-    /// As [`put`](Self::put).
+    /// Like [`put`](Self::put).
     pub fn batch(&self, batch: &mut Batch) -> Result<(), Error> {
         self.writing()?.writer.commit(&mut batch.changes)
     }
 
-    /// Makes all changes safe that were acknowledged, however [`SyncPolicy`](super::SyncPolicy) is
-    /// set.
+    /// Makes all acknowledged changes safe, whatever the [`SyncPolicy`](super::SyncPolicy).
     ///
     /// # Errors
     /// If a sync fails, as for [`put`](Self::put).
@@ -244,25 +241,26 @@ impl Store {
         }
     }
 
-    /// Brings all changes to pages now, which otherwise happens when there are many. Others who
-    /// write wait meanwhile. Then opening the store has nothing to read from the log.
+    /// Merges all changes into pages now, rather than when the buffer is full. Other writers wait
+    /// meanwhile. Afterwards, opening the store replays nothing from the log.
     ///
     /// # Errors
-    /// As [`put`](Self::put).
+    /// Like [`put`](Self::put).
     pub fn checkpoint(&self) -> Result<(), Error> {
         self.writing()?.writer.checkpoint_all()
     }
 
-    /// All pairs as they are now, in no order that means anything, whatever is changed meanwhile.
-    /// Copies the buffer first.
+    /// Iterates over all pairs as of now, in arbitrary order. Copies the buffer first, so later
+    /// changes do not appear.
     pub fn iter(&self) -> StoreIter<'_> {
         StoreIter::new(&self.reader, self.reader.moment())
     }
 
-    /// What the store is, and has done since it was opened. Costs as much as [`len`](Self::len).
+    /// Returns the store's size and its activity since it was opened. Costs as much as
+    /// [`len`](Self::len).
     ///
     /// # Errors
-    /// As [`len`](Self::len).
+    /// Like [`len`](Self::len).
     pub fn stats(&self) -> Result<StoreStats, Error> {
         self.fresh(|| {
             let (numbers, options) = self.numbers();
@@ -277,26 +275,27 @@ impl Store {
         }
     }
 
-    /// What the store has done since it was opened: for dashboards, and to find out what a slow
-    /// change has waited for. Takes no lock. All is 0 if the store was opened to be read only.
+    /// Returns counters of the store's activity since it was opened, for dashboards and for tracing
+    /// slow changes. Takes no lock. All counters of a read-only store are 0.
     ///
-    /// With the feature `tracing`, the spans `merge`, `checkpoint`, `sync_log` and `stall` tell
-    /// when.
+    /// With the feature `tracing`, the spans `merge`, `checkpoint`, `sync_log` and `stall` show the
+    /// times.
     pub fn metrics(&self) -> Metrics {
         self.reader.files.meters.snapshot()
     }
 
-    /// What was read since the store was opened; a change that is in memory takes no read.
+    /// Returns the reads since the store was opened; a lookup that finds a change in memory reads
+    /// nothing.
     pub fn reads(&self) -> Reads {
         self.reader.counters.reads()
     }
 
-    /// Reads and checks everything: that all checksums are right, that each key is where its hash
-    /// says and nowhere else, that its guide tells so, that large values and all numbers are right,
-    /// and that no page of the file is used twice.
+    /// Reads and checks everything: all checksums, that each key is where its hash says and nowhere
+    /// else, that guides name it, large values, all counts, and that no page of the file is used
+    /// twice.
     ///
-    /// Damage is no error here; it is what the answer tells. Pages are numbered by their places in
-    /// the file.
+    /// Damage is not an error but part of the result. Pages are numbered by their places in the
+    /// file.
     ///
     /// # Errors
     /// If a file cannot be read.
@@ -305,8 +304,8 @@ impl Store {
             Access::Write(writing) => {
                 let (root, slots, summary) = writing.checkpointer.snapshot();
                 let found = self.reader.verify_pages(root, &slots, summary)?;
-                // Those who write wait only if something seems wrong: it may be that a log was
-                // written while it was read.
+                // Only if something seems wrong do writers wait: a log may have been written while
+                // it was read.
                 let is_whole = || self.reader.logs_are_whole(writing.checkpointer.commits.safe());
                 let is_whole = is_whole()? || writing.writer.without_changes(is_whole)?;
                 Ok(found.with_logs(is_whole))
@@ -325,11 +324,11 @@ impl Store {
         }
     }
 
-    /// Makes all changes safe, and closes the store. Dropping it does the same, but cannot tell
-    /// what fails.
+    /// Makes all changes safe, and closes the store. Dropping it does the same, but cannot report
+    /// errors.
     ///
     /// # Errors
-    /// As [`flush`](Self::flush).
+    /// Like [`flush`](Self::flush).
     pub fn close(self) -> Result<(), Error> {
         match self.access {
             Access::Write(mut writing) => writing.close(),
@@ -339,7 +338,7 @@ impl Store {
 }
 
 impl Writing {
-    /// Ends the store's own thread.
+    /// Ends the background thread.
     pub(super) fn stop(&mut self) {
         if let Some(worker) = self.worker.take() {
             self.checkpointer.stop(worker);
@@ -348,14 +347,14 @@ impl Writing {
 
     fn close(&mut self) -> Result<(), Error> {
         self.stop();
-        // Whoever has taken the lock has made another store of it.
+        // If the lock was moved out, the store has been replaced.
         self.lock.take().map_or(Ok(()), |_lock| self.checkpointer.close())
     }
 }
 
 impl Drop for Writing {
     fn drop(&mut self) {
-        // Whoever wants to know calls `close`.
+        // Callers that need the result call `close`.
         _ = self.close();
     }
 }

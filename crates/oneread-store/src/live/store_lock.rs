@@ -1,24 +1,24 @@
-//! The lock of a store's name, and what is under that name while the lock is held.
+//! The lock of a store's name, and the occupant of that name.
 //!
-//! Everything that makes, replaces or changes the files of a store begins with
-//! [`StoreLock::take_on`]. What it finds there cannot change until the lock is dropped, since
-//! everybody else who would change it waits for the same lock or is refused.
+//! Everything that creates, replaces or changes the files of a store begins with
+//! [`StoreLock::take_on`]. The occupant that it finds cannot change until the lock is dropped,
+//! since everybody else who would change it waits for the same lock or is refused.
 //!
 //! # Replacing a live store
-//! A sealed store that takes the place of a live one must win against the manifest and the logs of
-//! the old one, after a crash too. A rename replaces one file at a time, so a *replacement note*
-//! says what is under way: the checksums of the new header and of the old manifest. These are the
-//! steps, each of them synced before the next, and what a crash after each of them leaves.
+//! A sealed store that replaces a live one must win against the old manifest and logs, after a
+//! crash too. A rename replaces one file at a time, so a *replacement note* records the operation:
+//! the checksums of the new header and of the old manifest. Each of these steps is synced before
+//! the next:
 //!
 //! | step | a crash after it leaves |
 //! | --- | --- |
-//! | 1. the new file is whole, under `NAME.unfinished` | the old store, and a file that the next replacement overwrites |
-//! | 2. the note is written | the old store; the note does not describe the header of `NAME` and is removed |
-//! | 3. the new file gets the name | the new store; the note describes header and manifest, so both are believed |
-//! | 4. the manifest is removed | the new store, and logs that belong to nobody |
+//! | 1. the new file is written to `NAME.unfinished` | the old store, and a file that the next replacement overwrites |
+//! | 2. the note is written | the old store; the note does not match the header of `NAME` and is removed |
+//! | 3. the new file gets the name | the new store; the note matches both header and manifest |
+//! | 4. the manifest is removed | the new store, and orphaned logs |
 //! | 5. logs, then the note are removed | the new store alone |
 //!
-//! The next to take the lock reads the note and does what is left of steps 4 and 5.
+//! The next process to take the lock reads the note and completes steps 4 and 5.
 
 use std::fmt;
 use std::io;
@@ -32,30 +32,28 @@ use super::mark::Mark;
 use crate::Error;
 use crate::format::{PAGE, checksum, long_at};
 
-/// What has a store's name.
+/// The occupant of a store's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Occupant {
-    /// No store: there is no file of this name, or an empty one, or what a crash has left of making
-    /// a live store.
+    /// No store: there is no file, an empty one, or what a crash left while creating a live store.
     Nothing,
     /// A sealed store.
     Sealed,
-    /// A live store: it has a manifest beside it, or its header says that it should have one.
+    /// A live store: its manifest exists, or its header says that there should be one.
     Live,
     /// A file that is not a store, or one whose header is damaged.
     Other,
 }
 
-/// The lock of a store's name: while it is held, nobody else makes, replaces or changes a store
-/// there.
+/// The lock of a store's name: while it is held, nobody else creates, replaces or changes a store
+/// of that name.
 ///
 /// [`Store`](crate::Store) and [`Builder`](crate::Builder) take it by themselves. Take it first to
-/// look at what is there and decide, or to keep the name while pairs for it are still being
-/// collected.
+/// decide by the occupant, or to reserve the name while you collect pairs.
 ///
-/// Stores that are only read do not take it. A sealed one that is open stays as it is when another
-/// file gets its name.
+/// Read-only stores do not take it. An open sealed store stays as it is when another file gets its
+/// name.
 ///
 /// # Example
 /// ```
@@ -76,7 +74,7 @@ pub enum Occupant {
 pub struct StoreLock {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) paths: Paths,
-    /// Ends with this.
+    /// Released on drop.
     _lock: Box<dyn Lock>,
     occupant: Occupant,
     replaces_live: bool,
@@ -85,20 +83,20 @@ pub struct StoreLock {
 }
 
 impl StoreLock {
-    /// Takes the lock of a name, and looks at what has it.
+    /// Takes the lock of a name, and determines its occupant.
     ///
     /// # Errors
-    /// [`Error::Locked`] if somebody else has it; if its folder takes no files, or if what is there
-    /// cannot be read. No file is left behind.
+    /// [`Error::Locked`] if somebody else has it; if no file can be created in its folder, or if
+    /// the occupant cannot be read. Leaves no file behind.
     pub fn take(path: impl AsRef<Path>) -> Result<Self, Error> {
         let lock = Self::take_on(Arc::new(SystemDisk), path)?;
         Ok(Self { is_system: true, ..lock })
     }
 
-    /// The same on another medium.
+    /// Like [`take`](Self::take), but on another medium.
     ///
     /// # Errors
-    /// As [`take`](Self::take).
+    /// Like [`take`](Self::take).
     pub fn take_on(disk: Arc<dyn Disk>, path: impl AsRef<Path>) -> Result<Self, Error> {
         let paths = Paths::new(&*disk, path.as_ref())?;
         let taken = disk.lock(&paths.lock()).map_err(Error::io("lock the store"))?;
@@ -108,32 +106,32 @@ impl StoreLock {
         Ok(Self { disk, paths, _lock: lock, occupant, replaces_live: false, is_system: false })
     }
 
-    /// What has the name, as long as the lock is held.
+    /// The occupant of the name, for as long as the lock is held.
     #[must_use]
     pub fn occupant(&self) -> Occupant {
         self.occupant
     }
 
-    /// The store's name, where links lead.
+    /// The store's path, with links resolved.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.paths.data
     }
 
-    /// Lets a [`Builder`](crate::Builder) replace a live store too: its log and its manifest are
-    /// then gone with it.
+    /// Lets a [`Builder`](crate::Builder) replace a live store too; its log and manifest are then
+    /// removed.
     #[must_use]
     pub fn replace_live(self) -> Self {
         Self { replaces_live: true, ..self }
     }
 
-    /// The same, knowing what has the name by now.
+    /// Determines the occupant again.
     pub(super) fn looked_at_again(self) -> Result<Self, Error> {
         let occupant = look(&*self.disk, &self.paths)?;
         Ok(Self { occupant, ..self })
     }
 
-    /// An error if there is a live store that must not be replaced.
+    /// Returns an error if there is a live store that must not be replaced.
     pub(crate) fn check_replaceable(&self) -> Result<(), Error> {
         if self.occupant == Occupant::Live && !self.replaces_live {
             return Err(Error::Live {
@@ -152,8 +150,8 @@ impl StoreLock {
         &*self.disk
     }
 
-    /// A name for the file that will take the store's, without a file: what a crash has left there
-    /// is removed.
+    /// Reserves the path for the file that will get the store's name, and removes what a crash left
+    /// there.
     pub(crate) fn unfinished(&self) -> Result<Unfinished<'_>, Error> {
         let path = self.paths.unfinished();
         remove(&*self.disk, &path)?;
@@ -170,7 +168,7 @@ impl fmt::Debug for StoreLock {
     }
 }
 
-/// A file on its way to a store's name. Dropping it removes the file.
+/// A file that will get a store's name. Dropping it removes the file.
 #[derive(Debug)]
 pub(crate) struct Unfinished<'a> {
     lock: &'a StoreLock,
@@ -183,7 +181,7 @@ impl Unfinished<'_> {
         &self.path
     }
 
-    /// Gives the file the store's name. It is whole and synced.
+    /// Gives the file, which is complete and synced, the store's name.
     pub(crate) fn install(mut self) -> Result<(), Error> {
         let StoreLock { disk, paths, occupant, .. } = self.lock;
         self.lock.check_replaceable()?;
@@ -201,13 +199,13 @@ impl Unfinished<'_> {
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
         if !self.is_installed {
-            // The error that led here is the one to report, not this one.
+            // The original error is the one to report.
             _ = remove(&*self.lock.disk, &self.path);
         }
     }
 }
 
-/// What has the name.
+/// Determines the occupant of a name.
 fn look(disk: &dyn Disk, paths: &Paths) -> Result<Occupant, Error> {
     let has_manifest = manifest_file::exists(disk, paths)?;
     let file = match disk.open(&paths.data, OpenMode::Read) {
@@ -231,7 +229,7 @@ fn look(disk: &dyn Disk, paths: &Paths) -> Result<Occupant, Error> {
     }
 }
 
-/// Whether a crash has cut off the making of a live store: its file is whole but has no name yet.
+/// Reports whether a crash interrupted the creation of a live store: its file is whole but unnamed.
 fn is_barely_begun(disk: &dyn Disk, paths: &Paths) -> Result<bool, Error> {
     let unfinished = disk.open(&paths.unfinished(), OpenMode::Read);
     let Ok(unfinished) = unfinished else { return Ok(false) };
@@ -249,10 +247,10 @@ const NOTE_MANIFEST: usize = 16;
 const NOTE_SUM: usize = 24;
 const NOTE: usize = 32;
 
-/// Writes the replacement note: step 2.
+/// Writes the replacement note (step 2).
 fn write_note(disk: &dyn Disk, paths: &Paths, unfinished: &Path) -> Result<(), Error> {
     let failed = || Error::io("write the replacement note");
-    // A live store that has lost its manifest has nothing that the new one must win against.
+    // A live store without a manifest has nothing that the new store must win against.
     let Some(manifest) = file_checksum(disk, &paths.manifest(), usize::MAX)? else { return Ok(()) };
     let header = file_checksum(disk, unfinished, PAGE)?.unwrap_or_default();
     let mut note = [0; NOTE];
@@ -267,14 +265,14 @@ fn write_note(disk: &dyn Disk, paths: &Paths, unfinished: &Path) -> Result<(), E
     disk.sync_folder(&paths.folder).map_err(Error::io("sync the store's folder"))
 }
 
-/// Does what is left of a replacement that a crash has cut off.
+/// Completes a replacement that a crash interrupted.
 fn complete_replacement(disk: &dyn Disk, paths: &Paths) -> Result<(), Error> {
     let failed = || Error::io("read the replacement note");
     let note = match disk.open(&paths.replacing(), OpenMode::Read) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         opened => whole(&*opened.map_err(failed())?).map_err(failed())?,
     };
-    // A note that is cut short was never acted on.
+    // An incomplete note was never acted on.
     let is_whole = note.len() == NOTE
         && note.starts_with(&NOTE_MAGIC)
         && checksum(&note[..NOTE_SUM]) == long_at(&note, NOTE_SUM);
@@ -290,7 +288,7 @@ fn complete_replacement(disk: &dyn Disk, paths: &Paths) -> Result<(), Error> {
     disk.sync_folder(&paths.folder).map_err(Error::io("sync the store's folder"))
 }
 
-/// Removes what belonged to a live store that was replaced: steps 4 and 5.
+/// Removes the files of a replaced live store (steps 4 and 5).
 fn remove_live_files(disk: &dyn Disk, paths: &Paths) -> Result<(), Error> {
     let synced = || disk.sync_folder(&paths.folder).map_err(Error::io("sync the store's folder"));
     remove(disk, &paths.manifest())?;
@@ -303,7 +301,7 @@ fn remove_live_files(disk: &dyn Disk, paths: &Paths) -> Result<(), Error> {
     synced()
 }
 
-/// Removes a file if it is there.
+/// Removes a file, if it exists.
 pub(super) fn remove(disk: &dyn Disk, path: &Path) -> Result<(), Error> {
     match disk.remove(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -311,7 +309,7 @@ pub(super) fn remove(disk: &dyn Disk, path: &Path) -> Result<(), Error> {
     }
 }
 
-/// The checksum of at most the first `most` bytes of a file, if it is there.
+/// The checksum of at most the first `most` bytes of a file, if it exists.
 fn file_checksum(disk: &dyn Disk, path: &Path, most: usize) -> Result<Option<u64>, Error> {
     let failed = || Error::io("read a file of the store");
     let file = match disk.open(path, OpenMode::Read) {

@@ -1,5 +1,4 @@
-//! Whether a live store is as it was written: everything is read and checked, and all damage is
-//! told.
+//! Verifies a live store: reads and checks everything, and reports all damage.
 
 use std::sync::Arc;
 
@@ -24,7 +23,7 @@ use crate::format::record::{Record, Run, Stored};
 use crate::sealed::{Damage, Verification};
 
 impl Reader {
-    /// Checks the pages of a root, which uses no other slots than these, and counts with them.
+    /// Checks the pages of a root, which must use only these slots, and counts keys and values.
     pub(super) fn verify_pages(
         &self,
         root: Arc<Root>,
@@ -32,7 +31,7 @@ impl Reader {
         summary: Option<Extent>,
     ) -> Result<Verification, Error> {
         let totals = root.totals;
-        // As of this moment, while others go on filling it.
+        // A snapshot of the first buffer, which writers continue to fill.
         let active = root.active.read().clone();
         let frozen = root.frozen.as_ref().map(|frozen| frozen.read());
         let mut checking = Checking {
@@ -50,8 +49,8 @@ impl Reader {
         }
         checking.count_changes();
         let Checking { mut found, seen, bytes, page_items, .. } = checking;
-        // What is used and not seen waits for a checkpoint, is held by somebody, or was shared by
-        // large values of a sealed store.
+        // Slots that are used but not seen wait for a checkpoint, are held by a reader, or were
+        // shared by large values of a sealed store.
         let unknown = seen.words().iter().zip(slots.words()).any(|(seen, used)| seen & !used != 0);
         if unknown || seen.words().len() > slots.words().len() {
             found.damage.push(Damage::Summary { what: "a slot is in use and is said to be free".to_owned() });
@@ -66,7 +65,7 @@ impl Reader {
         Ok(found)
     }
 
-    /// Whether the logs can still be read as far as they are safe.
+    /// Reports whether the logs are readable up to where they are safe.
     pub(super) fn logs_are_whole(&self, safe: Safe) -> Result<bool, Error> {
         let numbers: Vec<u64> = self.root().buffers().map(|buffer| buffer.log).collect();
         for number in numbers {
@@ -84,7 +83,7 @@ impl Reader {
 }
 
 impl Verification {
-    /// The same with what is known of the logs.
+    /// Adds the result for the logs.
     pub(super) fn with_logs(mut self, are_whole: bool) -> Self {
         if !are_whole {
             let what = "changes in the log that were safe cannot be read".to_owned();
@@ -96,19 +95,19 @@ impl Verification {
 
 struct Checking<'a> {
     reader: &'a Reader,
-    /// Changes that are not on pages yet, or may not be: the newer ones first.
+    /// Changes that may not be on pages yet: the newer buffer first.
     buffers: [Option<&'a Buffer>; 2],
-    /// Keys on pages, those that were changed since included.
+    /// Keys on pages, including those changed since.
     page_items: u64,
     found: Verification,
-    /// Slots that something was found to use.
+    /// Slots found in use.
     seen: Slots,
-    /// Of all keys, of all values.
+    /// The bytes of all keys and of all values.
     bytes: [u64; 2],
 }
 
 impl Checking<'_> {
-    /// Counts the keys that changes in memory have set.
+    /// Counts the keys that changes in memory set.
     fn count_changes(&mut self) {
         let [newer, older] = self.buffers;
         for (buffer, newer) in [(newer, None), (older, newer)] {
@@ -164,7 +163,7 @@ impl Checking<'_> {
                 Ok(view) => self.page(segment, (place, slot), (first, last), view, &mut digests)?,
             }
         }
-        // Words of damaged pages are not counted, and the damage is told already.
+        // Words of damaged pages are not counted, and their damage is already reported.
         if segment.overflow.words != words.to_words() && self.found.damage.len() == damage_before {
             let what = format!("segment {} has other keys in overflow than it says", segment.id);
             self.found.damage.push(Damage::Summary { what });
@@ -205,7 +204,7 @@ impl Checking<'_> {
         Ok(())
     }
 
-    /// A page of overflow: keys ascend, also from page to page, and none is in the levels too.
+    /// Checks an overflow page: keys ascend, also across pages, and none is in the levels too.
     fn overflow_page(
         &mut self,
         segment: &Segment,
@@ -231,7 +230,7 @@ impl Checking<'_> {
             } else {
                 for page in segment.candidates(digest) {
                     let slot = segment.slots[page.number as usize];
-                    // A page that cannot be read is told in its place.
+                    // Unreadable pages are reported elsewhere.
                     let Ok(view) = self.reader.data.page(slot, page.place, &mut buffer) else { continue };
                     if let Ok(Some(_)) = view.find(tag(digest), record.key) {
                         wrong = Some("it has a key that is there twice");
@@ -245,9 +244,9 @@ impl Checking<'_> {
         Ok(())
     }
 
-    /// The bytes of a record, and its large value.
+    /// Checks a record, and its large value.
     fn record(&mut self, record: &Record<'_>) -> Result<(), Error> {
-        // A file may have been made to say that values are as long as all that there is.
+        // A crafted file may claim any length for values.
         let value = match record.value {
             Stored::Inline(value) => value.len() as u64,
             Stored::Run(run) => {
@@ -268,8 +267,7 @@ impl Checking<'_> {
             Err(Error::Run { offset, what }) => self.found.damage.push(Damage::Run { offset, what }),
             Err(error) => return Err(error),
         }
-        // Those of a sealed store may have slots in common, and the first and last of each are not
-        // its own.
+        // Values of a sealed store may share their first and last slots.
         self.slots(data.slots_of(run));
         Ok(())
     }

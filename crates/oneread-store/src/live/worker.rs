@@ -1,4 +1,4 @@
-//! The store's own thread: steps while there is something to do, and syncs when it is time.
+//! The background thread: takes steps while there is work, and syncs when it is time.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -8,7 +8,7 @@ use super::checkpointer::{Checkpointer, Step};
 use super::options::SyncPolicy;
 use crate::Error;
 
-/// How long to wait before what failed is tried again.
+/// The delay before a failed step is repeated.
 const AGAIN: Duration = Duration::from_millis(50);
 
 /// Starts the thread.
@@ -22,12 +22,12 @@ impl Checkpointer {
     pub(super) fn stop(&self, worker: JoinHandle<()>) {
         self.round.lock().stop = true;
         self.turned.notify_all();
-        // If it has panicked, that was told.
+        // A panic was already reported.
         _ = worker.join();
     }
 
     fn run(&self) {
-        /// Whoever waits for a thread that is gone would wait for ever.
+        /// Without this, threads that wait for a dead worker would never wake up.
         struct OnPanic<'a>(&'a Checkpointer);
         impl Drop for OnPanic<'_> {
             fn drop(&mut self) {
@@ -57,7 +57,7 @@ impl Checkpointer {
             }
             if interval != Duration::MAX && last.elapsed() >= interval {
                 last = Instant::now();
-                // A failure is kept, and told to the next who writes.
+                // The failure is kept, and the next writer gets it.
                 _ = self.commits.flush();
             }
             if failed {
@@ -66,7 +66,7 @@ impl Checkpointer {
         }
     }
 
-    /// A step; what fails is kept for those who write.
+    /// Takes a step; keeps an error for writers.
     fn work(&self) -> Result<(), ()> {
         match self.step() {
             Ok(Step::Merged) => {}

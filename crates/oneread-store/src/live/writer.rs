@@ -1,4 +1,4 @@
-//! Changes: into the log, into the buffer, and safe when they are to be.
+//! Writes changes: to the log and to the buffer, with a sync if the policy wants it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,22 +19,20 @@ use super::root::LogBuffer;
 use crate::Error;
 use crate::format::PAGE;
 
-/// By how much work on the second buffer is ahead of the filling of the first: so that a checkpoint
-/// at its end does not stop those who write.
+/// How far merging is ahead of filling, so that the checkpoint at its end does not stop writers.
 const AHEAD: f64 = 1.25;
 
-/// How long a change waits at most when work on the second buffer is behind: about what the work on
-/// a segment takes. A checkpoint takes longer; meanwhile changes come in slowly rather than not at
-/// all.
+/// The longest wait of a change when merging is behind: about the work on one segment. During a
+/// checkpoint, which takes longer, changes are slowed down rather than stopped.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Steps that a change takes at most where those who write do the work. One is enough on average,
-/// but for a store with more segments than the buffer has changes.
+/// The most steps that a change takes without a background thread. One is enough on average, unless
+/// the store has more segments than the buffer has changes.
 const STEPS: usize = 2;
 
-/// A buffer that is this many times too full takes no change until the second one is on pages. Two
-/// hundred changes a second come in while all wait, so that a checkpoint would have to take many
-/// seconds.
+/// A buffer that exceeds its size by this factor takes no changes until the second one is on
+/// pages. Two hundred changes per second come in while writers wait, so only a checkpoint of many
+/// seconds gets here.
 const MAX_FILLED: f64 = 1.5;
 
 /// Takes changes, and acknowledges them.
@@ -64,7 +62,7 @@ impl Writer {
         }
     }
 
-    /// Makes changes, all or none.
+    /// Commits changes, all or none.
     pub(super) fn commit(&self, changes: &mut Changes) -> Result<(), Error> {
         let files = &self.reader.files;
         if changes.is_empty() {
@@ -72,8 +70,8 @@ impl Writer {
         }
         let mut open = self.log.lock();
         files.check()?;
-        // What may fail comes first, so that a change is either in the log and the buffer, or an
-        // error.
+        // Everything that may fail comes first, so that a change is either in the log and the
+        // buffer, or an error.
         self.make_room(&mut open.log, changes)?;
         let log = &mut open.log;
         let before = log.end().end;
@@ -93,22 +91,21 @@ impl Writer {
         if due {
             open.last_sync = Instant::now();
         }
-        // Others may write while this one waits for the disk; the next sync is then for all of
+        // Other threads may write while this one waits for the disk; the next sync serves all of
         // them.
         drop(open);
         if due { self.commits.sync_to(end) } else { Ok(()) }
     }
 
-    /// How full the first buffer is, or its log: keys that change again and again fill the log
-    /// alone.
+    /// How full the first buffer or its log is: keys that change repeatedly fill only the log.
     fn filled(&self, active: &LogBuffer, log: &Log) -> f64 {
         let bytes = (active.read().bytes() as u64).max(log.end().end.saturating_sub(HEADER as u64));
         bytes as f64 / self.checkpointer.buffer_bytes() as f64
     }
 
-    /// Sees to it that the buffer has room, by waiting for, or doing, as much work as the filling
-    /// of the buffer asks for: that on one segment at most for each change, or for each segment's
-    /// worth of a large one.
+    /// Makes room in the buffer: waits for, or does, merge work in proportion to how full the
+    /// buffer is. A change waits for one segment at most; a large change does so once per segment's
+    /// worth of data.
     fn make_room(&self, log: &mut Log, changes: &Changes) -> Result<(), Error> {
         let checkpointer = &*self.checkpointer;
         let mut steps = changes.len().max(changes.byte_len() / (PAGE * self.options.segment_pages as usize));
@@ -142,7 +139,7 @@ impl Writer {
                 return Err(error);
             }
             self.reader.files.check()?;
-            // It may have ended since the root was looked at.
+            // The round may have ended since the root was read.
             if self.reader.root.active().1 {
                 span!("stall");
                 drop(checkpointer.wait(round, PAUSE));
@@ -150,7 +147,7 @@ impl Writer {
         }
     }
 
-    /// Makes the full buffer the second one, if there is none, and begins another log.
+    /// Turns the full buffer into the second one, if there is none, and begins another log.
     fn freeze(&self, log: &mut Log) -> Result<(), Error> {
         let session = log.session();
         let next = self.begin_log(log.number + 1, session)?;
@@ -161,7 +158,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Begins a log over the one before the last.
+    /// Begins a log in the file of the log before the last.
     fn begin_log(&self, number: u64, session: u64) -> Result<Log, Error> {
         let files = &self.reader.files;
         let path = files.paths.log(number);
@@ -177,11 +174,11 @@ impl Writer {
         Ok(Log::begin(file, files.store, number, session)?.for_buffer(self.options.buffer_bytes))
     }
 
-    /// Brings all changes to pages, and makes a checkpoint.
+    /// Merges all changes into pages, and makes a checkpoint.
     pub(super) fn checkpoint_all(&self) -> Result<(), Error> {
         let mut open = self.log.lock();
         self.reader.files.check()?;
-        // At most twice: those of the second buffer, then those of the first.
+        // At most two rounds: the second buffer, then the first.
         while self.checkpointer.step()? == Step::Merged {}
         if !self.reader.root.active().0.read().is_empty() {
             self.reader.files.note(self.freeze(&mut open.log))?;
@@ -190,14 +187,14 @@ impl Writer {
         Ok(())
     }
 
-    /// Does something while nobody writes to the log.
+    /// Runs `work` while nobody writes to the log.
     pub(super) fn without_changes<T>(&self, work: impl FnOnce() -> T) -> T {
         let _open = self.log.lock();
         work()
     }
 }
 
-/// Counts the time that a change has waited, if it has.
+/// Measures the time that a change waits.
 struct Stalled<'a> {
     reader: &'a Reader,
     since: Option<Instant>,
@@ -211,7 +208,7 @@ impl Drop for Stalled<'_> {
     }
 }
 
-/// The part of all words before this one.
+/// The fraction of all words before this one.
 fn part(next: u128) -> f64 {
     next as f64 / (1u128 << 64) as f64
 }

@@ -1,14 +1,14 @@
-//! Counts reads, from many threads, without making any of them wait.
+//! Counts reads from many threads without slowing them down.
 //!
-//! An atomic addition holds back every later read of the processor until it is done, so that one
-//! lookup could not begin while another waits for memory. So a thread adds to numbers that no other
-//! thread changes, by plain loads and stores, and whoever asks adds them up.
+//! An atomic addition delays every later read of the processor, so one lookup could not begin while
+//! another waits for memory. Instead each thread adds to counters of its own by plain loads and
+//! stores, and a query sums them up.
 //!
 //! # Invariants
 //! 1. A place below [`PLACES`] belongs to at most one thread at a time, in all stores: the one that
 //!    set its bit in [`TAKEN`].
-//! 2. Numbers at such a place are changed by that thread alone. Threads without a place share the
-//!    last one, by atomic additions.
+//! 2. Only that thread changes the counters at its place. Threads without a place share the last
+//!    one, with atomic additions.
 
 use std::cell::Cell;
 use std::sync::atomic::{
@@ -33,41 +33,41 @@ pub struct Reads {
 }
 
 impl Reads {
-    /// Pages read a lookup that found its key, if there was one.
+    /// Pages read per lookup that found its key, if there was one.
     #[must_use]
     pub fn per_hit(&self) -> Option<f64> {
         (self.hits > 0).then(|| self.hit_pages as f64 / self.hits as f64)
     }
 
-    /// Pages read a lookup that did not, if there was one.
+    /// Pages read per lookup that did not, if there was one.
     #[must_use]
     pub fn per_miss(&self) -> Option<f64> {
         (self.misses > 0).then(|| self.miss_pages as f64 / self.misses as f64)
     }
 
-    /// Pages read that did not have the key.
+    /// Pages that were read in vain.
     #[must_use]
     pub const fn wrong_pages(&self) -> u64 {
         self.hit_pages.saturating_sub(self.hits) + self.miss_pages
     }
 }
 
-/// Threads that have a place of their own: as many as a word has bits.
+/// Places of single threads: as many as a word has bits.
 const PLACES: u32 = u64::BITS;
 
-/// A bit for each place that a thread has.
+/// A bit for each place that a thread owns.
 static TAKEN: AtomicU64 = AtomicU64::new(0);
 
-/// The place of those that have none of their own.
+/// The place of threads without their own.
 const SHARED: u32 = PLACES;
 
-/// This thread has not asked for a place.
+/// Marks a thread that has not asked for a place.
 const UNKNOWN: u32 = u32::MAX;
 
 thread_local! {
     /// This thread's place.
     static PLACE: Cell<u32> = const { Cell::new(UNKNOWN) };
-    /// Gives it back when the thread ends.
+    /// Returns the place when the thread ends.
     static GUARD: Guard = const { Guard };
 }
 
@@ -75,24 +75,24 @@ struct Guard;
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // What is dropped after this may still look something up.
+        // Later destructors of the thread may still do lookups.
         let place = PLACE.replace(SHARED);
         if place < PLACES {
-            // The next owner sees what was counted: see `take`.
+            // The next owner sees these counts: see `take`.
             TAKEN.fetch_and(!(1 << place), Release);
         }
     }
 }
 
-/// Asks for a place.
+/// Allocates a place.
 #[cold]
 fn take() -> u32 {
-    // Without a guard nobody would give it back: then the thread is about to end.
+    // Without a guard the thread is about to end, and nobody would return the place.
     if GUARD.try_with(|_| ()).is_err() {
         return SHARED;
     }
-    // Sets the lowest bit that is 0. (`fetch_update` is deprecated, and its successor is newer than
-    // our oldest compiler.)
+    // Sets the lowest zero bit. (`fetch_update` is deprecated, and its successor is newer than our
+    // oldest compiler.)
     let mut taken = TAKEN.load(Acquire);
     let place = loop {
         if taken == u64::MAX {
@@ -107,7 +107,7 @@ fn take() -> u32 {
     place
 }
 
-/// The numbers of one place, on cache lines of their own.
+/// The counters of one place, on cache lines of their own.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Place {
@@ -118,7 +118,7 @@ struct Place {
     runs: AtomicU64,
 }
 
-/// What all threads have read.
+/// The counters of all threads.
 #[derive(Debug)]
 pub(crate) struct Counters {
     places: Box<[Place; PLACES as usize + 1]>,
@@ -129,7 +129,7 @@ impl Counters {
         Self { places: Box::new(std::array::from_fn(|_| Place::default())) }
     }
 
-    /// A lookup that found its key or did not, and the pages that it read.
+    /// Counts a lookup, and the pages that it read.
     #[inline]
     pub(crate) fn count(&self, hit: bool, pages: u64) {
         self.at_my_place(|place, add| {
@@ -142,12 +142,12 @@ impl Counters {
         });
     }
 
-    /// A large value.
+    /// Counts a large value.
     pub(crate) fn count_run(&self) {
         self.at_my_place(|place, add| add(&place.runs, 1));
     }
 
-    /// Hands over the thread's numbers, and how to add to one.
+    /// Passes the thread's counters, and how to add to one.
     #[inline(always)]
     fn at_my_place(&self, work: impl FnOnce(&Place, fn(&AtomicU64, u64))) {
         let mut place = PLACE.get();
@@ -165,7 +165,7 @@ impl Counters {
         }
     }
 
-    /// The sums. Lookups of other threads that are under way may be in or not.
+    /// The sums. Concurrent lookups may or may not be included.
     pub(crate) fn reads(&self) -> Reads {
         let mut reads = Reads::default();
         for place in self.places.iter() {
@@ -188,7 +188,7 @@ mod tests {
     fn nothing_is_lost_with_more_threads_than_places() {
         let counters = Counters::new();
         let (threads, lookups) = (3 * u64::from(PLACES) / 2, 1000);
-        // Twice, so that places change hands.
+        // Twice, so that places change owners.
         for _ in 0..2 {
             thread::scope(|scope| {
                 for _ in 0..threads {

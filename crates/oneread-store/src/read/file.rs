@@ -1,4 +1,4 @@
-//! A file, by positioned reads.
+//! Reads a file at given positions.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -8,17 +8,17 @@ use std::time::{Duration, Instant};
 use super::{Hold, ReadAt};
 use crate::error::at;
 
-/// Reads under way at the same time that keep a fast disk busy: with 32, solid-state disks are near
-/// their most.
+/// The reads in flight that keep a fast disk busy: with 32, solid-state disks are near their
+/// maximum.
 pub(crate) const IN_FLIGHT: usize = 32;
 
-/// A file that is read at given positions, from any number of threads.
+/// Reads a file at given positions, from any number of threads.
 ///
-/// A [`Sealed`](crate::Sealed) store takes a shared lock on it, which ends with the reader.
+/// A [`Sealed`](crate::Sealed) store holds a shared lock on the file until the reader is dropped.
 #[derive(Debug)]
 pub struct FileReader {
     file: File,
-    /// For what fails.
+    /// For error messages.
     path: Option<PathBuf>,
 }
 
@@ -32,7 +32,7 @@ impl FileReader {
         Ok(Self { file: File::open(path)?, path: Some(path.to_owned()) })
     }
 
-    /// Reads a file that is open.
+    /// Wraps an open file.
     #[must_use]
     pub const fn new(file: File) -> Self {
         Self { file, path: None }
@@ -78,10 +78,10 @@ impl ReadAt for FileReader {
     }
 }
 
-/// Takes a shared lock on the file of a sealed store, which ends when the file is closed. Waits for
-/// whoever makes the store live, so that it is one or the other.
+/// Takes a shared lock on the file of a sealed store, until the file is closed. Waits while the
+/// store is being made live, so that it is either sealed or live afterwards.
 pub(crate) fn hold(file: &File) -> Hold {
-    /// Making a store live takes some syncs.
+    /// Making a store live takes a few syncs.
     const PATIENCE: Duration = Duration::from_secs(5);
     let start = Instant::now();
     loop {
@@ -89,19 +89,19 @@ pub(crate) fn hold(file: &File) -> Hold {
             Ok(()) => return Hold::Held,
             Err(TryLockError::WouldBlock) if start.elapsed() > PATIENCE => return Hold::Refused,
             Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
-            // Where files cannot be locked, no store becomes live either: that takes locks too.
+            // Where files cannot be locked, no store becomes live either.
             Err(TryLockError::Error(_)) => return Hold::Unprotected,
         }
     }
 }
 
-/// Fills the buffer from a position of the file.
+/// Fills the buffer from `offset` on.
 #[cfg(unix)]
 pub(crate) fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
 }
 
-/// Fills the buffer from a position of the file.
+/// Fills the buffer from `offset` on.
 #[cfg(windows)]
 pub(crate) fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
     use std::os::windows::fs::FileExt;

@@ -1,12 +1,12 @@
-//! Many lookups at once, so that a fast disk is kept busy.
+//! Many lookups at once, to keep a fast disk busy.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
-/// Keys that a thread takes at a time: few, so that none is left with much to do at the end.
+/// Keys that a thread takes at a time: few, so that all threads finish together.
 const STEP: usize = 8;
 
-/// What a function makes of each key, in their order, by so many threads.
+/// Applies `get` to each key on `threads` threads; returns the results in order.
 pub(crate) fn each<K: Sync, T: Send>(keys: &[K], threads: usize, get: impl Fn(&K) -> T + Sync) -> Vec<T> {
     let threads = threads.min(keys.len().div_ceil(STEP));
     if threads <= 1 {
@@ -26,7 +26,7 @@ pub(crate) fn each<K: Sync, T: Send>(keys: &[K], threads: usize, get: impl Fn(&K
         }
     };
     let mut parts: Vec<_> = thread::scope(|scope| {
-        // The calling thread works too; where no thread can be started, it does all.
+        // The calling thread works too, and does everything if no thread can be started.
         let others: Vec<_> =
             (1..threads).map_while(|_| thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
         let mut parts = work();

@@ -1,4 +1,4 @@
-//! A file that is mapped into memory.
+//! Reads a memory-mapped file.
 
 use std::fs::File;
 use std::io;
@@ -9,15 +9,16 @@ use memmap2::Mmap;
 use super::memory::range;
 use super::{Hold, ReadAt};
 
-/// A file mapped into memory: what is cached is read without a call and without a copy.
+/// A memory-mapped file: reads cached pages without a system call or a copy.
 ///
-/// The way for a store that fits in memory, or nearly so. A page that is not cached is read by the
-/// system when it is touched, and a failure of the disk then ends the process with a signal, where
+/// Suits stores that fit in memory, or almost. The system reads an uncached page when it is
+/// touched. If the disk fails then, a signal ends the process, where
+/// [`FileReader`](super::FileReader) returns an error.
 /// [`FileReader`](super::FileReader) gives an error.
 #[derive(Debug)]
 pub struct MapReader {
     map: Mmap,
-    /// The lock ends with it.
+    /// Dropping it releases the lock.
     file: File,
 }
 
@@ -28,19 +29,18 @@ impl MapReader {
     /// If it cannot be opened or mapped.
     ///
     /// # Safety
-    /// As long as the map lives, nobody may change the file or cut it short: its bytes are behind
-    /// shared references, which Rust believes not to change. A sealed store is only ever replaced
-    /// as a whole, under its name, which leaves the mapped one as it is, and does not become a live
-    /// one while a [`Sealed`](crate::Sealed) has it open; so this holds unless somebody writes to
-    /// the file by other means.
+    /// Nobody may change or truncate the file while the map exists, since shared references must
+    /// not change. The library keeps this rule: a new store under the same name is a new file, and
+    /// a sealed store does not become live while a [`Sealed`](crate::Sealed) has it open. Only
+    /// other programs can break it.
     pub unsafe fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let file = File::open(path)?;
-        // Before it is mapped, so that what references lead to does not change. Who opens a store
-        // in it asks again, and takes no for an answer.
+        // Locked before it is mapped, so that mapped bytes do not change. Opening the store locks
+        // again, and respects a refusal.
         _ = super::file::hold(&file);
         // SAFETY: the caller promises that the file does not change.
         let map = unsafe { Mmap::map(&file)? };
-        // Lookups go anywhere; reading ahead would read for nothing. Only a hint.
+        // Lookups are random, so readahead would be wasted. Only a hint.
         #[cfg(unix)]
         let _ = map.advise(memmap2::Advice::Random);
         Ok(Self { map, file })
@@ -62,7 +62,7 @@ impl ReadAt for MapReader {
     }
 
     fn in_flight(&self) -> usize {
-        // A page that is not cached stops the thread that touches it.
+        // An uncached page blocks the thread that touches it.
         super::file::IN_FLIGHT
     }
 }

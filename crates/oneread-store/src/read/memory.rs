@@ -4,7 +4,7 @@ use std::io;
 
 use super::ReadAt;
 
-/// A range of bytes, or the error that they end before.
+/// Returns a range of bytes, or an error if it ends outside.
 #[inline]
 pub(super) fn range(bytes: &[u8], offset: u64, length: usize) -> io::Result<&[u8]> {
     let start = usize::try_from(offset).ok();

@@ -1,4 +1,4 @@
-//! Where the bytes of a store come from: one small trait.
+//! The source of a store's bytes: one small trait.
 
 pub(crate) mod counters;
 pub(crate) mod file;
@@ -13,25 +13,29 @@ pub use map::MapReader;
 
 use std::io;
 
-/// Reads ranges of bytes that do not change.
+/// Reads ranges of immutable bytes.
 ///
-/// All that a store asks of its medium: a lookup is one such read, or none. A file, a memory map
-/// and bytes in memory have it here; a store in another place (an object store that answers ranged
-/// requests, say) is opened with [`Sealed::open_in`](crate::Sealed::open_in) once its reader has
-/// it.
+/// This is all that a store needs of its medium: a lookup is one such read, or none. Files, memory
+/// maps and bytes in memory implement it. To open a store elsewhere, such as in an object store
+/// with ranged requests, implement it and use [`Sealed::open_in`](crate::Sealed::open_in).
 ///
 /// # Example
 /// ```
 /// use std::io;
 /// use oneread_store::{Builder, Options, ReadAt, Sealed};
 ///
-/// /// Bytes behind a counter of requests.
+/// /// Counts the requests for some bytes.
 /// struct Counted(Vec<u8>, std::sync::atomic::AtomicU64);
 /// impl ReadAt for Counted {
 ///     fn len(&self) -> io::Result<u64> {
 ///         Ok(self.0.len() as u64)
 ///     }
-///     fn read_at<'a>(&'a self, offset: u64, length: usize, scratch: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
+///     fn read_at<'a>(
+///         &'a self,
+///         offset: u64,
+///         length: usize,
+///         scratch: &'a mut Vec<u8>,
+///     ) -> io::Result<&'a [u8]> {
 ///         self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
 ///         self.0.read_at(offset, length, scratch)
 ///     }
@@ -49,46 +53,45 @@ pub trait ReadAt: Send + Sync {
     /// The number of bytes.
     ///
     /// # Errors
-    /// Whatever the medium answers.
+    /// Any I/O error of the medium.
     fn len(&self) -> io::Result<u64>;
 
-    /// Whether there are no bytes.
+    /// Reports whether there are no bytes.
     ///
     /// # Errors
-    /// As [`len`](Self::len).
+    /// Like [`len`](Self::len).
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
     }
 
-    /// The bytes from `offset` to `offset + length`, either where they lie, or copied to `scratch`,
-    /// whose content is replaced.
+    /// Returns the bytes from `offset` to `offset + length`, either in place, or copied to
+    /// `scratch`, replacing its content.
     ///
     /// # Errors
-    /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if there are fewer bytes; otherwise whatever
-    /// the medium answers.
+    /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if there are fewer bytes; otherwise any I/O
+    /// error of the medium.
     fn read_at<'a>(&'a self, offset: u64, length: usize, scratch: &'a mut Vec<u8>) -> io::Result<&'a [u8]>;
 
-    /// Keeps others from making the sealed store in these bytes a live one, as long as this reader
-    /// is there. By default nothing is done: for bytes that nobody changes.
+    /// Keeps others from making the sealed store in these bytes live while this reader exists. Does
+    /// nothing by default: for bytes that nobody changes.
     fn hold(&self) -> Hold {
         Hold::Unprotected
     }
 
-    /// How many reads should be under way at the same time to keep the medium busy: 1 if reads do
-    /// not wait.
+    /// How many concurrent reads keep the medium busy: 1 if reads do not wait.
     fn in_flight(&self) -> usize {
         1
     }
 }
 
-/// What came of [`ReadAt::hold`].
+/// The result of [`ReadAt::hold`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
-    /// The bytes stay as they are while the reader is there.
+    /// The bytes do not change while the reader exists.
     Held,
     /// Nothing was done: nobody changes the bytes, or the medium has no locks.
     Unprotected,
-    /// Somebody is making a live store of the bytes, and was not done in some seconds.
+    /// The bytes are becoming a live store, and that took longer than a few seconds.
     Refused,
 }
 

@@ -1,13 +1,13 @@
-//! Memory that lookups use again.
+//! Reusable memory for lookups.
 
 use std::cell::Cell;
 
-/// A buffer that a thread keeps for the next lookup. Lookups inside of lookups get a new one.
+/// Lends a buffer that the thread keeps for the next lookup. Nested lookups get a new one.
 pub(crate) fn with_scratch<T>(work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     thread_local! {
         static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     }
-    /// What a large value needed is given back.
+    /// Larger buffers, from large values, are freed.
     const KEPT: usize = 1 << 20;
     let mut scratch = SCRATCH.take();
     let done = work(&mut scratch);

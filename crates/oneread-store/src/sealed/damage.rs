@@ -1,8 +1,8 @@
-//! What is told of a store that was verified.
+//! The result of verifying a store.
 
 use std::fmt;
 
-/// Something in a store that is not as it was written.
+/// A kind of damage to a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Damage {
@@ -11,32 +11,32 @@ pub enum Damage {
         /// What is wrong.
         what: String,
     },
-    /// A part of the summary. Pages were checked without it, each by itself.
+    /// A part of the summary. Each page was still checked by itself.
     Summary {
         /// What is wrong.
         what: String,
     },
-    /// A page, and with it the keys on it.
+    /// A page, and the keys on it.
     Page {
-        /// Its number among those of all segments.
+        /// The number of the page in the store.
         page: u64,
         /// What is wrong.
         what: &'static str,
     },
-    /// A large value, or what lies between two.
+    /// A large value, or a gap between two.
     Run {
-        /// Where among the bytes of all runs.
+        /// Its offset among the bytes of all runs.
         offset: u64,
         /// What is wrong.
         what: &'static str,
     },
-    /// A number in the header is not that of what is there, though all checksums are right.
+    /// A count in the header is wrong, though all checksums are right.
     Count {
-        /// Which number.
+        /// Which count.
         what: &'static str,
         /// What the header says.
         expected: u64,
-        /// What is there.
+        /// The actual count.
         found: u64,
     },
 }
@@ -55,29 +55,28 @@ impl fmt::Display for Damage {
     }
 }
 
-/// What [`verify()`](crate::verify()) found.
+/// The result of [`verify()`](crate::verify()).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verification {
-    /// Pages read.
+    /// The number of pages read.
     pub pages: u64,
-    /// Keys on whole pages. Of a live store, all keys: changes in its log count as if they were on
-    /// pages already.
+    /// Keys on undamaged pages. For a live store, all keys: changes in its log count as merged.
     pub items: u64,
-    /// Large values read.
+    /// The number of large values read.
     pub runs: u64,
-    /// All that is not as it was written.
+    /// All damage found.
     pub damage: Vec<Damage>,
 }
 
 impl Verification {
-    /// Whether everything is as it was written.
+    /// Reports whether the store is undamaged.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.damage.is_empty()
     }
 
-    /// Compares what was counted with what the store says: what, expected, found.
+    /// Compares counts with what the store says: (which, expected, found).
     pub(crate) fn count(&mut self, counts: impl IntoIterator<Item = (&'static str, u64, u64)>) {
         let wrong = counts.into_iter().filter(|(_, expected, found)| expected != found);
         self.damage.extend(wrong.map(|(what, expected, found)| Damage::Count { what, expected, found }));

@@ -1,4 +1,4 @@
-//! All pairs of a store, page by page.
+//! Iterates over all pairs of a store, page by page.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -11,15 +11,15 @@ use crate::{Error, ReadAt};
 
 use super::Sealed;
 
-/// The pages that are read at once.
+/// The number of pages per read.
 const TOGETHER: u64 = 64;
 
-/// A key and its value, or why they cannot be read.
+/// A pair, or the reason why it cannot be read.
 type Pair = Result<(Vec<u8>, Vec<u8>), Error>;
 
-/// All pairs of a store, in no order that means anything. Made by [`Sealed::iter`].
+/// Iterates over all pairs of a store in arbitrary order. Made by [`Sealed::iter`].
 ///
-/// A damaged page is an error in its place, and the pages after it follow.
+/// A damaged page yields one error, and the pages after it follow.
 pub struct Iter<'a, R> {
     store: &'a Sealed<R>,
     next_page: u64,
@@ -28,8 +28,7 @@ pub struct Iter<'a, R> {
 }
 
 impl<R: ReadAt> Sealed<R> {
-    /// All pairs, in no order that means anything. Pages are read one after the other, many at a
-    /// time.
+    /// Iterates over all pairs in arbitrary order. Reads pages sequentially, many at a time.
     pub fn iter(&self) -> Iter<'_, R> {
         Iter { store: self, next_page: 0, pairs: VecDeque::new(), scratch: Vec::new() }
     }
@@ -78,9 +77,9 @@ impl<R: ReadAt> Iter<'_, R> {
 }
 
 impl<R: ReadAt> Sealed<R> {
-    /// The keys on one page, of those that [`stats`](Self::stats) counts; none if there are not so
-    /// many pages. For a sample of the keys: pages are alike, and reading some of them takes less
-    /// than [`iter`](Self::iter).
+    /// Returns the keys on one page, numbered as in [`stats`](Self::stats); none beyond the last
+    /// page. Since pages are alike, some pages are a sample of the keys that costs less than
+    /// [`iter`](Self::iter).
     ///
     /// # Errors
     /// If the page cannot be read, or is damaged.
@@ -96,7 +95,7 @@ impl<R: ReadAt> Sealed<R> {
         view.records().map(key).collect()
     }
 
-    /// Which page of which segment has this number, which is below that of all.
+    /// The place of a page, whose number must be below that of all pages.
     pub(super) fn place(&self, page: u64) -> Place {
         let segment = self.summary.segment_of(page as u32);
         let of = self.summary.segment(segment);

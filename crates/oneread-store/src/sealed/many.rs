@@ -1,4 +1,4 @@
-//! Many lookups at once, so that a fast disk is kept busy.
+//! Many lookups at once, to keep a fast disk busy.
 
 use crate::read::many;
 use crate::{Error, ReadAt};
@@ -6,11 +6,11 @@ use crate::{Error, ReadAt};
 use super::Sealed;
 
 impl<R: ReadAt> Sealed<R> {
-    /// The values of many keys, in their order. As many reads are under way at the same time as the
-    /// medium [asks for](ReadAt::in_flight), each by a thread of its own.
+    /// Returns the values of many keys, in order. Keeps as many reads in flight as the medium
+    /// [needs](ReadAt::in_flight), each on its own thread.
     ///
-    /// Threads are started for each call, which takes some ten microseconds each: worth it from a
-    /// few hundred keys on that are not cached.
+    /// Each call starts threads, at about ten microseconds each. This pays off from a few hundred
+    /// uncached keys on.
     ///
     /// # Example
     /// ```
@@ -28,7 +28,7 @@ impl<R: ReadAt> Sealed<R> {
         self.get_many_with(keys, self.reader.in_flight())
     }
 
-    /// The same with so many threads.
+    /// Like [`get_many`](Self::get_many), but on `threads` threads.
     pub fn get_many_with<K: AsRef<[u8]> + Sync>(
         &self,
         keys: &[K],

@@ -1,4 +1,4 @@
-//! A store that is only read.
+//! A read-only store.
 
 mod damage;
 mod iter;
@@ -30,40 +30,39 @@ use crate::read::counters::Counters;
 use crate::read::scratch::with_scratch;
 use crate::{Error, FileReader, Hold, MapReader, ReadAt};
 
-/// A store that is only read: one page read for a key it has, almost none for a key it has not.
+/// A read-only store: 1 page read per hit, 0.01 per miss.
 ///
-/// Opening it reads the header and the summary: guides, 1.1 to 1.2 bytes a key, which stay in
-/// memory. A key can be on two or three pages; the guide of the first one tells which of them has
-/// it, or that none has, and it is wrong only about keys that are not there. Each page is checked
-/// against its checksum whenever it is read.
+/// Opening it reads the header and the summary, whose guides stay in memory: 1.1 to 1.2 bytes per
+/// key. A key can lie on two or three pages. The guide of the first one tells which of them has it,
+/// or that none has; it errs only about absent keys. Each read of a page verifies its checksum.
 ///
-/// It can be shared among threads as it is. While it is open it stays as it is: another store under
-/// its name is another file, and [`Store::open`](crate::Store::open) makes no live store of it
-/// ([`Error::InUse`]). For this it holds a shared lock on its file. Where the file system has no
-/// locks, no store becomes live either. Machines that share a file system must see each other's
-/// locks, and a [reader](ReadAt) of your own answers for its bytes itself.
+/// Threads can share it. An open store does not change: another store under its name is another
+/// file, and [`Store::open`](crate::Store::open) does not make it live ([`Error::InUse`]). For this
+/// it holds a shared lock on its file. Where the file system has no locks, no store becomes live
+/// either. Machines that share a file system must see each other's locks, and a custom
+/// [reader](ReadAt) is responsible for its own bytes.
 ///
 /// # Costs
-/// With a rate of 1%, as by default: one page read a hit, 0.01 a miss, 1.1 to 1.2 bytes of memory a
-/// key. A value above 1024 bytes takes a second read. [`stats`](Self::stats) tells what was planned
-/// and what happened.
+/// With the default rate of 1%: 1 page read per hit, 0.01 per miss, and 1.1 to 1.2 bytes of memory
+/// per key. A value above 1024 bytes takes a second read. [`stats`](Self::stats) reports planned
+/// and actual reads.
 ///
 /// # Limits
-/// Keys that were chosen to collide, with one digest or with the same pages, lie on overflow pages
-/// of their segment. A lookup of such a key reads at most ⌊log2(overflow pages)⌋ + 1 of them, and
-/// up to three pages more if it is not there. A key in overflow takes up to 16 bytes of memory;
-/// keys of one digest take them once.
+/// Keys chosen to collide, with one digest or with the same pages, lie on overflow pages of their
+/// segment. A lookup of such a key reads at most ⌊log2(overflow pages)⌋ + 1 of them, and up to
+/// three more pages if it is absent. A key in overflow takes up to 16 bytes of memory, once for all
+/// keys of one digest.
 ///
-/// Other keys take one read, with two exceptions. A key whose page in every level is by chance the
-/// one that a set of colliding keys has may lie in overflow as well. When a segment is built with
+/// Other keys take one read, with two exceptions. First, a key that by chance has the same page in
+/// every level as a set of colliding keys may lie in overflow as well. If a segment was built with
 /// m0, m1 and m2 pages in its levels (m2 = 1 if there is no third one), that is at most one key in
 /// m0·m1·m2 for each such set, which has at least 13 keys: one in 5 with 6 pages, one in 2,444 with
-/// 64, as in a large [`Store`](crate::Store). A guide that colliding keys fill tells nothing in
-/// fewer than one case in 100, and then its keys take up to three reads. (With a miss rate above
-/// 0.05 they can always make it so.)
+/// 64, as in a large [`Store`](crate::Store). Second, a guide full of colliding keys tells nothing
+/// in fewer than one case in 100, and then its keys take up to three reads. (With a miss rate above
+/// 0.05, colliding keys can always cause this.)
 ///
-/// A damaged page is an error for the keys on it, and for a foreign key that a guide sends there;
-/// all others are found.
+/// A damaged page is an error for the keys on it, and for an absent key that a guide sends there;
+/// all other keys are found.
 ///
 /// # Example
 /// ```
@@ -91,7 +90,7 @@ impl Sealed {
     /// Opens a store in a file, to be read at given positions.
     ///
     /// # Errors
-    /// If it cannot be read, is no store, or if its header or summary is damaged; [`Error::Live`]
+    /// If it cannot be read or is no store, or if its header or summary is damaged; [`Error::Live`]
     /// if it is a live store, or is becoming one.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
@@ -100,15 +99,15 @@ impl Sealed {
 }
 
 impl Sealed<MapReader> {
-    /// Opens a store in a file that is mapped into memory: the fastest for what is cached.
+    /// Opens a store in a memory-mapped file: the fastest way if it is cached.
     ///
     /// # Errors
-    /// As [`open`](Sealed::open).
+    /// Like [`open`](Sealed::open).
     ///
     /// # Safety
-    /// As [`MapReader::open`]: nobody may write to the file or cut it short while it is open.
-    /// (Building a new store under the same name is no such thing: it makes a new file. Nor is
-    /// [`Store::open`](crate::Store::open), which the lock keeps from making it live.)
+    /// See [`MapReader::open`]: nobody may write to the file or truncate it while it is open.
+    /// Building a new store under the same name is safe: it makes a new file. So is
+    /// [`Store::open`](crate::Store::open), which the lock refuses.
     pub unsafe fn open_mapped(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         // SAFETY: as the caller promises.
@@ -118,10 +117,10 @@ impl Sealed<MapReader> {
 }
 
 impl<R: ReadAt> Sealed<R> {
-    /// Opens a store whose bytes are wherever the reader has them.
+    /// Opens a store whose bytes are behind `reader`.
     ///
     /// # Errors
-    /// As [`open`](Sealed::open).
+    /// Like [`open`](Sealed::open).
     pub fn open_in(reader: R) -> Result<Self, Error> {
         let header = open_header(&reader)?;
         let content = read_summary(&reader, &header, |_| {})?;
@@ -135,7 +134,7 @@ impl<R: ReadAt> Sealed<R> {
         })
     }
 
-    /// Where its bytes are.
+    /// The source of its bytes.
     pub fn reader(&self) -> &R {
         &self.reader
     }
@@ -145,17 +144,17 @@ impl<R: ReadAt> Sealed<R> {
         self.header.items
     }
 
-    /// Whether there are no keys.
+    /// Reports whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The seed of its hash functions.
+    /// The seed of the store's hash functions.
     pub fn seed(&self) -> u64 {
         self.header.seed
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     ///
     /// # Errors
     /// If a page that may have the key cannot be read, or is damaged.
@@ -163,16 +162,15 @@ impl<R: ReadAt> Sealed<R> {
         self.get_with(key, <[u8]>::to_vec)
     }
 
-    /// What a function makes of the value of a key; in memory or a map, the value is seen where it
-    /// lies.
+    /// Applies a function to the value of a key; from memory or a map, without copying it.
     ///
     /// # Errors
-    /// As [`get`](Self::get).
+    /// Like [`get`](Self::get).
     #[inline]
     pub fn get_with<T>(&self, key: &[u8], use_value: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Error> {
         let Some(candidates) = self.candidates(key) else { return Ok(None) };
         with_scratch(|scratch| {
-            // Taken once: beside the key, or after the second read.
+            // Taken once: for an inline value, or after the second read.
             let mut use_value = Some(use_value);
             let mut used = |value: &[u8]| use_value.take().map(|use_value| use_value(value));
             let found = self.find(key, &candidates, scratch, |stored| match stored {
@@ -187,26 +185,26 @@ impl<R: ReadAt> Sealed<R> {
         })
     }
 
-    /// The value of a key, in place of what a vector has. Whether there is one; if not, the vector
-    /// is empty. Takes no memory beside that of the vector.
+    /// Reads the value of a key into `value`, replacing its content. Returns whether there is a
+    /// value; if not, `value` is empty. Uses no other memory.
     ///
     /// # Errors
-    /// As [`get`](Self::get).
+    /// Like [`get`](Self::get).
     pub fn get_into(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool, Error> {
         value.clear();
         Ok(self.get_with(key, |found| value.extend_from_slice(found))?.is_some())
     }
 
-    /// Whether there is a value for a key. Reads its page, for the guides alone cannot tell.
+    /// Reports whether a key has a value. Reads its page, since guides alone cannot tell.
     ///
     /// # Errors
-    /// As [`get`](Self::get).
+    /// Like [`get`](Self::get).
     pub fn contains(&self, key: &[u8]) -> Result<bool, Error> {
         let Some(candidates) = self.candidates(key) else { return Ok(false) };
         with_scratch(|scratch| Ok(self.find(key, &candidates, scratch, |_| ())?.is_some()))
     }
 
-    /// The pages that may have a key, or none, which is counted as a miss.
+    /// The pages that may have a key; if there are none, counts a miss.
     #[inline]
     fn candidates(&self, key: &[u8]) -> Option<SealedCandidates> {
         let digest = self.digester.digest(key);
@@ -284,20 +282,20 @@ impl<R> fmt::Debug for Sealed<R> {
     }
 }
 
-/// The header of a store that is going to be read, and stays sealed meanwhile.
+/// Reads the header of a store to open, and keeps the store sealed meanwhile.
 pub(crate) fn open_header(reader: &impl ReadAt) -> Result<Header, Error> {
-    // Before the lock, which would get in the way of whoever writes to a live store, on systems
-    // where locks bind everybody.
+    // Read before locking: on systems with mandatory locks, the lock would block the writer of a
+    // live store.
     let header = read_header(reader)?;
     match reader.hold() {
         Hold::Unprotected => Ok(header),
-        // What was read before the lock may no longer be so.
+        // The header may have changed before the lock was taken.
         Hold::Held => read_header(reader),
-        Hold::Refused => Err(Error::Live { what: "it is being made a live store: open it as one" }),
+        Hold::Refused => Err(Error::Live { what: "it is becoming a live store: open it with `Store`" }),
     }
 }
 
-/// The header, if there are as many bytes as it says.
+/// Reads the header, and checks the length of the store.
 pub(crate) fn read_header(reader: &impl ReadAt) -> Result<Header, Error> {
     let found = reader.len().map_err(Error::io("read the store's length"))?;
     let mut scratch = Vec::new();
@@ -311,22 +309,21 @@ pub(crate) fn read_header(reader: &impl ReadAt) -> Result<Header, Error> {
     Ok(header)
 }
 
-/// The content of the summary's chunks. Damaged ones are told, and end in an error when all were
-/// read.
+/// Reads the content of the summary's chunks. Reports all damaged ones, then returns an error.
 pub(crate) fn read_summary(
     reader: &impl ReadAt,
     header: &Header,
     mut damaged: impl FnMut(u64),
 ) -> Result<Vec<u8>, Error> {
-    /// Chunks that are read at once.
+    /// The number of chunks per read.
     const TOGETHER: usize = 16;
     let failed = Error::io;
     let out_of_memory = Error::OutOfMemory { bytes: header.summary_bytes };
     let mut content = Vec::new();
-    // No more than there are bytes in the file.
+    // The length is limited by the bytes in the file.
     let Ok(length) = usize::try_from(header.summary_bytes) else { return Err(out_of_memory) };
     content.try_reserve_exact(length).map_err(|_| out_of_memory)?;
-    // A lookup comes anywhere in it.
+    // Lookups hit random positions.
     ask_for_large_pages(content.spare_capacity_mut());
     let at = header.summary_at().unwrap_or(u64::MAX);
     let mut scratch = Vec::new();

@@ -1,4 +1,4 @@
-//! What a store is, was planned to do, and has done since it was opened.
+//! A store's size, plan and reads.
 
 use crate::ReadAt;
 use crate::format::PAGE;
@@ -7,19 +7,19 @@ use crate::read::counters::Reads;
 
 use super::Sealed;
 
-/// One level of a store.
+/// Statistics of one level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LevelStats {
-    /// Its pages in all segments.
+    /// The pages of the level in all segments.
     pub pages: u64,
     /// The keys on them.
     pub items: u64,
-    /// The part of their bytes that records take, with tags and offsets.
+    /// The fraction of page bytes used by records, with their tags and lengths.
     pub utilisation: f64,
 }
 
-/// What a store is, was planned to do, and has done since it was opened.
+/// A store's size, its plan, and its reads since it was opened.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -35,37 +35,36 @@ pub struct Stats {
     pub key_bytes: u64,
     /// The bytes of all values.
     pub value_bytes: u64,
-    /// The bytes of large values, with the gaps between them.
+    /// The bytes of large values, including gaps between them.
     pub run_bytes: u64,
     /// The bytes of the summary in memory.
     pub ram_bytes: u64,
-    /// The same for each key.
+    /// `ram_bytes` per key.
     pub ram_bytes_per_key: f64,
-    /// The part of the pages' bytes that records take, with tags and offsets.
+    /// The fraction of page bytes used by records, with their tags and lengths.
     pub utilisation: f64,
     /// The bytes of a guide in memory.
     pub guide_bytes: u32,
-    /// The pages of the first level that share one.
+    /// The pages of the first level that share a guide.
     pub guide_homes: u32,
-    /// The levels, the first of which has most keys.
+    /// The levels; the first has most keys.
     pub levels: Vec<LevelStats>,
-    /// Pages for records that found no room in their levels; there are none unless keys were chosen
+    /// Pages for records that found no room in their levels. There are none unless keys were chosen
     /// to collide.
     pub overflow_pages: u64,
-    /// The keys on them. A lookup of one takes a binary search among the overflow pages of its
-    /// segment.
+    /// The keys on overflow pages. Looking one up is a binary search among the overflow pages of
+    /// its segment.
     pub overflow_items: u64,
-    /// The pages that a lookup of a stored key reads on average, as planned.
+    /// The average number of pages that a lookup of a stored key reads, as planned.
     pub planned_reads_per_hit: f64,
-    /// The pages that a lookup of a foreign key reads on average, as planned.
+    /// The average number of pages that a lookup of an absent key reads, as planned.
     pub planned_reads_per_miss: f64,
-    /// What was read since the store was opened.
+    /// The reads since the store was opened.
     pub reads: Reads,
 }
 
 impl<R: ReadAt> Sealed<R> {
-    /// What the store is, was planned to do, and has done since it was opened. Reads nothing but
-    /// memory.
+    /// Returns the store's size, its plan, and its reads since it was opened, from memory.
     pub fn stats(&self) -> Stats {
         let header = &self.header;
         let mut pages = [0u64; LEVELS];
@@ -101,7 +100,7 @@ impl<R: ReadAt> Sealed<R> {
         }
     }
 
-    /// What was read by lookups since the store was opened.
+    /// Returns the reads of lookups since the store was opened.
     pub fn reads(&self) -> Reads {
         self.counters.reads()
     }

@@ -1,4 +1,4 @@
-//! Whether a store is as it was written: everything is read and checked, and all damage is told.
+//! Verifies a store: reads and checks everything, and reports all damage.
 
 use std::path::Path;
 
@@ -16,12 +16,10 @@ use crate::{Error, FileReader, Progress, ReadAt};
 use super::damage::{Damage, Verification};
 use super::{Sealed, open_header, read_summary};
 
-/// Reads a store in a file and checks everything: that all checksums are right, that each key is
-/// where its hash says and nowhere else, that its guide tells so, that large values and all numbers
-/// are right.
+/// Verifies a store in a file: all checksums, that each key is where its hash says and nowhere
+/// else, that guides name it, large values, and all counts.
 ///
-/// Damage is no error here; it is what the answer tells, all of it. A store that cannot be opened
-/// can be verified.
+/// Damage is not an error but part of the result. Stores too damaged to open can be verified.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -44,18 +42,18 @@ pub fn verify(path: impl AsRef<Path>) -> Result<Verification, Error> {
     verify_in(&reader.map_err(Error::io("open the store"))?)
 }
 
-/// The same wherever the bytes are.
+/// Like [`verify()`], but reads the bytes from `reader`.
 ///
 /// # Errors
-/// As [`verify()`].
+/// Like [`verify()`].
 pub fn verify_in<R: ReadAt>(reader: &R) -> Result<Verification, Error> {
     verify_with_progress(reader, |_| {})
 }
 
-/// The same, and tells how many of the pages are checked, after each segment or so.
+/// Like [`verify_in`], but reports the number of checked pages about once per segment.
 ///
 /// # Errors
-/// As [`verify()`].
+/// Like [`verify()`].
 pub fn verify_with_progress<R: ReadAt>(
     reader: &R,
     mut progress: impl FnMut(Progress),
@@ -72,7 +70,7 @@ pub fn verify_with_progress<R: ReadAt>(
     let told = |number| Damage::Summary { what: format!("the checksum of chunk {number} is wrong") };
     match read_summary(reader, &header, |number| found.damage.push(told(number))) {
         Err(error @ (Error::Io { .. } | Error::OutOfMemory { .. })) => return Err(error),
-        // The chunks are told.
+        // The damaged chunks are already reported.
         Err(_) => check_pages_alone(reader, &header, &mut found, &mut progress)?,
         Ok(_) => match Sealed::open_in(reader) {
             Ok(store) => Check::new(&store, &mut found).run(&mut progress)?,
@@ -87,10 +85,10 @@ pub fn verify_with_progress<R: ReadAt>(
 }
 
 impl<R: ReadAt> Sealed<R> {
-    /// As [`verify_in`], for a store that is open: reads all of it anew.
+    /// Like [`verify_in`], but for an open store; reads all of it again.
     ///
     /// # Errors
-    /// As [`verify()`].
+    /// Like [`verify()`].
     pub fn verify(&self) -> Result<Verification, Error> {
         verify_in(&self.reader)
     }
@@ -98,14 +96,14 @@ impl<R: ReadAt> Sealed<R> {
 
 const READING: &str = "read pages";
 
-/// Without a directory: only checksums.
+/// Checks only checksums, without a directory.
 fn check_pages_alone(
     reader: &impl ReadAt,
     header: &Header,
     found: &mut Verification,
     progress: &mut impl FnMut(Progress),
 ) -> Result<(), Error> {
-    /// Pages between two tellings.
+    /// Pages between two progress reports.
     const STEP: u64 = 1024;
     let mut scratch = Vec::new();
     for page in 0..header.pages {
@@ -121,15 +119,15 @@ fn check_pages_alone(
     Ok(())
 }
 
-/// A store with its summary, gone through segment by segment.
+/// Checks a store with its summary, segment by segment.
 struct Check<'a, R> {
     store: &'a Sealed<R>,
     found: &'a mut Verification,
-    /// What the levels have, and behind them overflow.
+    /// Totals of each level, and of overflow last.
     levels: [Level; LEVELS + 1],
     key_bytes: u64,
     value_bytes: u64,
-    /// Where the last run ended, if that is known: after a damaged page it is not.
+    /// The end of the last run; unknown after a damaged page.
     runs_end: Option<u64>,
     scratch: Vec<u8>,
 }
@@ -154,10 +152,10 @@ impl<'a, R: ReadAt> Check<'a, R> {
             }
             self.zeros(end, header.runs_bytes.max(end))?;
         }
-        // Whole pages up to the summary.
+        // Runs take whole pages up to the summary.
         let end = header.summary_at().unwrap_or(u64::MAX) - header.runs_at();
         self.zeros(header.runs_bytes, end)?;
-        // What damaged pages have is not counted, and the damage is told already.
+        // Damaged pages are not counted, and their damage is already reported.
         if self.found.is_whole() {
             self.counts();
         }
@@ -204,7 +202,7 @@ impl<'a, R: ReadAt> Check<'a, R> {
                 }
             }
         }
-        // A key is there once: its page in a shallower level would hide the other.
+        // A key exists once: its page in a shallower level would hide the other.
         digests.sort_unstable();
         for same in digests.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
             self.found
@@ -213,7 +211,7 @@ impl<'a, R: ReadAt> Check<'a, R> {
         }
         let known = self.store.summary.overflow_words(number).cloned();
         let is_known = known.unwrap_or_default() == words.to_words();
-        // Words of damaged pages are not counted, and the damage is told already.
+        // Words of damaged pages are not counted, and their damage is already reported.
         if !is_known && self.found.damage.len() == damage_before {
             let what = format!("segment {number} has other keys in overflow than it says");
             self.found.damage.push(Damage::Summary { what });
@@ -221,7 +219,7 @@ impl<'a, R: ReadAt> Check<'a, R> {
         Ok(())
     }
 
-    /// A page of overflow: keys ascend, also from page to page, and none is in the levels too.
+    /// Checks an overflow page: keys ascend, also across pages, and none is in the levels too.
     fn overflow_page(
         &mut self,
         (page, number): (u64, u32),
@@ -244,7 +242,7 @@ impl<'a, R: ReadAt> Check<'a, R> {
             } else if let Some(candidates) = store.summary.candidates(digest) {
                 let in_levels = SealedCandidates { in_overflow: false, ..candidates };
                 let mut scratch = std::mem::take(&mut self.scratch);
-                // A page that cannot be read is told in its place.
+                // Unreadable pages are reported elsewhere.
                 if let Ok(Some(())) = store.find(record.key, &in_levels, &mut scratch, |_| ()) {
                     wrong = Some("it has a key that is there twice");
                 }
@@ -288,9 +286,9 @@ impl<'a, R: ReadAt> Check<'a, R> {
         Ok(())
     }
 
-    /// The bytes of a record, and its large value.
+    /// Checks a record, and its large value.
     fn record(&mut self, record: &Record<'_>) -> Result<(), Error> {
-        // A file may have been made to say that values are as long as all that there is.
+        // A crafted file may claim any length for values.
         let value = match record.value {
             Stored::Inline(value) => value.len() as u64,
             Stored::Run(run) => {
@@ -309,7 +307,7 @@ impl<'a, R: ReadAt> Check<'a, R> {
         self.levels[level].used_bytes += view.used() as u64;
     }
 
-    /// A large value: whole, and right behind the one before.
+    /// Checks a large value: undamaged, and right behind the one before.
     fn check_run(&mut self, run: Run) -> Result<(), Error> {
         self.found.runs += 1;
         let mut scratch = std::mem::take(&mut self.scratch);
@@ -319,7 +317,7 @@ impl<'a, R: ReadAt> Check<'a, R> {
             Ok(()) => {}
             Err(Error::Run { offset, what }) => {
                 self.found.damage.push(Damage::Run { offset, what });
-                // One that lies outside says nothing about where the next one begins.
+                // A value outside says nothing about the start of the next one.
                 if run.offset.checked_add(run.length).is_none_or(|end| end > self.store.header.runs_bytes) {
                     self.runs_end = None;
                     return Ok(());
@@ -340,9 +338,9 @@ impl<'a, R: ReadAt> Check<'a, R> {
         Ok(())
     }
 
-    /// Between two runs, and behind the last, there are zeros.
+    /// Checks that there are zeros between two runs, and behind the last.
     fn zeros(&mut self, start: u64, end: u64) -> Result<(), Error> {
-        // Less than a page between runs; what is more is damage told already.
+        // At most a page between runs; a longer gap is damage already reported.
         let length = end.saturating_sub(start).min(PAGE as u64) as usize;
         if length == 0 {
             return Ok(());

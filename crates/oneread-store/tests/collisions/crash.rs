@@ -1,4 +1,4 @@
-//! Power losses and kills while keys that collide are written.
+//! Power losses and kills while colliding keys are written.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ use crate::Batch;
 
 const COUNTER: &[u8] = b"#";
 
-/// A batch of changes of few keys of all kinds, and what comes of them.
+/// Draws a batch of changes to few keys of all kinds, and applies it to the model.
 fn batch(random: &mut Pcg64Mcg, keys: u64, number: u64, model: &mut Model) -> Batch {
     let mut batch = Batch::new();
     for _ in 0..1 + below(random, 6) {
@@ -35,7 +35,7 @@ fn counted(store: &Store) -> usize {
     store.get(COUNTER).unwrap().map_or(0, |bytes| u64::from_le_bytes(bytes[..].try_into().unwrap()) as usize)
 }
 
-/// What was done, and what of it must be there after a crash.
+/// What was written, and what must survive a crash.
 struct Oracle {
     models: Vec<Model>,
     safe: usize,
@@ -52,7 +52,7 @@ fn power_losses_lose_no_key_that_collides() {
     let mine = oracle.clone();
     disk.set_hook(move |disk| {
         let mut oracle = mine.lock().unwrap();
-        // One crash in eight operations: the overflow pages make each look a long one.
+        // One crash per eight operations, since overflow pages make each check slow.
         if below(&mut oracle.random, 8) > 0 {
             return;
         }
@@ -76,28 +76,28 @@ fn power_losses_lose_no_key_that_collides() {
     assert!(most >= 3, "{most} overflow pages at most");
 }
 
-/// The folder of the store, for the child.
+/// Tells the child process the folder of the store.
 const FOLDER: &str = "ONEREAD_COLLISIONS_FOLDER";
 
 fn options() -> StoreOptions {
     small().buffer_bytes(40_000).background(true)
 }
 
-/// Not a test: writes until it is killed, and says what was acknowledged. Without a folder there is
-/// nothing to do.
+/// Not a test: the child process, which writes until it is killed and reports what was
+/// acknowledged. Does nothing without a folder.
 #[test]
 fn child() {
     let Ok(folder) = std::env::var(FOLDER) else { return };
     let store = Store::open(Path::new(&folder).join("a.store"), options()).unwrap();
     let mut last = counted(&store) as u64;
     let mut out = std::io::stderr();
-    // The digests of the crowd are searched for first, which takes a while.
+    // The first use searches for the digests of the crowd, which takes a while.
     store.get(b"crowd 0").unwrap();
     out.write_all(b"ready\n").unwrap();
     loop {
         last += 1;
         store.batch(&mut batch(&mut random(last), 2000, last, &mut Model::new())).unwrap();
-        // At once, so that it is whole or not there.
+        // In one write, so that the line is whole or missing.
         out.write_all(format!("acknowledged {last}\n").as_bytes()).unwrap();
     }
 }
@@ -132,15 +132,15 @@ fn a_killed_process_loses_no_key_that_collides() {
         let acknowledged: u64 = reader.join().unwrap();
         let store = Store::open(&path, options()).unwrap();
         let found = counted(&store) as u64;
-        // The last one may have been safe, but killed before it was said.
+        // The last batch may be safe although its report was cut off.
         assert!(found >= acknowledged.max(done) && found <= acknowledged.max(done) + 1);
         while done < found {
             done += 1;
             batch(&mut random(done), 2000, done, &mut model);
         }
-        // What was merged when depends on the clock, and with it the keys that share all pages with
-        // the crowd by chance: some of them lie in overflow. So not all reads are counted here, but
-        // those of keys that never share its pages.
+        // Merge times depend on the clock, and so do the keys that share all pages with the crowd
+        // by chance, some of which lie in overflow. So only the reads of keys that never share its
+        // pages are counted.
         assert_pairs(&store, &model);
     }
     assert!(done > 6, "{done} batches in 6 rounds");

@@ -1,23 +1,22 @@
-//! A digester for tests: keys that begin with certain words get digests that no honest function
-//! gives them.
+//! A digester for tests: keys with certain prefixes get digests that collide.
 //!
-//! The digest depends on the key and the seed alone, so that threads, processes and reopened stores
-//! agree on it without shared state.
+//! The digest depends only on the key and the seed, so that threads, processes and reopened stores
+//! agree on it.
 
 use std::sync::OnceLock;
 
 use oneread::hash::{self, Digest, Digester, Domain};
 use oneread_study::hash::Ideal;
 
-/// Keys that begin with this share one digest.
+/// Keys with this prefix share one digest.
 pub(crate) const TWIN: &[u8] = b"twin ";
 
-/// Keys that begin with this, and a decimal number below [`CROWD_KEYS`], have distinct digests
-/// and the same page in every level, as long as the levels have at most 64, 8 and 4 pages.
+/// Keys of this prefix and a decimal number below [`CROWD_KEYS`] have distinct digests and the same
+/// page in every level, if the levels have at most 64, 8 and 4 pages.
 pub(crate) const CROWD: &[u8] = b"crowd ";
 pub(crate) const CROWD_KEYS: usize = 10_000;
 
-/// The parts of all words, from 0 on, that the words of a crowded key lie in, by level.
+/// By level, the number of parts of all words; the words of crowded keys lie in part 0.
 const PARTS: [u64; 3] = [64, 8, 4];
 
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +49,7 @@ impl Digester<[u8]> for Portable {
     }
 }
 
-/// The digest of one key of the crowd; all of them are searched for once.
+/// The digest of one key of the crowd; the search for all of them runs once.
 fn crowd(number: usize) -> Digest {
     static DIGESTS: OnceLock<Vec<Digest>> = OnceLock::new();
     let digests = DIGESTS.get_or_init(|| {
@@ -61,8 +60,8 @@ fn crowd(number: usize) -> Digest {
     digests[number]
 }
 
-/// Whether a digest has the pages of the crowd in so many levels, or pages at most as far
-/// again.
+/// Reports whether a digest has the crowd's pages in the first `levels` levels, or pages within
+/// `near` times their range.
 fn shares_pages(digest: Digest, levels: usize, near: u64) -> bool {
     let word = |level: usize| digest.word(Domain::TABLE, level as u32);
     (0..levels).all(|level| word(level) < u64::MAX / PARTS[level] * near)
@@ -72,12 +71,12 @@ fn is_in_crowd(digest: Digest) -> bool {
     shares_pages(digest, PARTS.len(), 1)
 }
 
-/// Whether a digest has another home than the crowd, wherever there are at least two.
+/// Reports whether a digest has another home than the crowd in any level 0 of at least two pages.
 pub(crate) fn has_other_home(digest: Digest) -> bool {
     digest.word(Domain::TABLE, 0) >= 1 << 63
 }
 
-/// Whether a digest may share all its pages with the crowd in a segment of two levels.
+/// Reports whether a digest may share all its pages with the crowd in a segment of two levels.
 pub(crate) fn is_near_crowd(digest: Digest) -> bool {
     shares_pages(digest, 2, 2)
 }

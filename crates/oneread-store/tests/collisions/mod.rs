@@ -1,8 +1,8 @@
 //! Keys that collide by choice: with one digest, or with the same pages. No such set may stop a
 //! store.
 //!
-//! These are unit tests of the library, which alone have a digester of their own: see
-//! [`colliding`](crate::digest::colliding) for what the keys are.
+//! Only unit tests of the library can replace the digester: see
+//! [`colliding`](crate::digest::colliding) for the kinds of keys.
 
 #[expect(dead_code, reason = "other tests use more of it")]
 #[path = "../it/live/disk.rs"]
@@ -26,7 +26,7 @@ use crate::digest::colliding::{has_other_home, is_near_crowd};
 use crate::{Builder, Disk, Options, Sealed, Store, StoreOptions, verify_in};
 use disk::Simulated;
 
-/// A generator that is the same on every machine.
+/// A generator with the same output on every machine.
 pub(crate) fn random(seed: u64) -> Pcg64Mcg {
     Pcg64Mcg::new(u128::from(seed) << 64 | 0xcafe_f00d_d15e_a5e5)
 }
@@ -40,8 +40,8 @@ type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 const PATH: &str = "hostile.store";
 
-/// Keys of one kind: `twin `, `crowd ` or honest ones, without those of the latter that have the
-/// pages of the crowd by chance, about one in 128 where there are two levels.
+/// Keys of one kind: `twin `, `crowd ` or honest. Leaves out honest keys that have the crowd's
+/// pages by chance, about one in 128 where there are two levels.
 fn keys(kind: &str, count: u64) -> impl Iterator<Item = Vec<u8>> {
     let all = (0..count).map(move |number| format!("{kind}{number}").into_bytes());
     all.filter(|key| !key.starts_with(b"honest") || is_honest(key))
@@ -51,7 +51,7 @@ fn is_honest(key: &[u8]) -> bool {
     !is_near_crowd(Portable::with_seed(7).digest(key))
 }
 
-/// Values of all kinds of lengths, now and then a large one, that tell their key.
+/// A value of any length, sometimes large, that identifies its key.
 fn value(key: &[u8], round: u64) -> Vec<u8> {
     let sum = key.iter().fold(round, |sum, &byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     let length = if sum.is_multiple_of(199) { 3000 } else { sum % 60 };
@@ -71,8 +71,8 @@ fn build<'a>(pairs: impl Iterator<Item = (&'a Vec<u8>, &'a Vec<u8>)>) -> Vec<u8>
     builder.finish_in_memory().unwrap().0
 }
 
-/// A sealed store has all of a model, is whole, and reads one page for each key whose kind does not
-/// collide.
+/// Checks that a sealed store has all pairs of a model, is undamaged, and reads one page for each
+/// key that does not collide.
 fn assert_sealed(bytes: &[u8], model: &Model, most_overflow: u64) {
     let found = verify_in(&bytes).unwrap();
     assert!(found.is_whole(), "{:?}", found.damage);
@@ -82,8 +82,7 @@ fn assert_sealed(bytes: &[u8], model: &Model, most_overflow: u64) {
     assert!(pairs == *model);
     let stats = store.stats();
     assert!((1..=most_overflow).contains(&stats.overflow_items), "{stats:?}");
-    // Nothing of the collisions is paid in pages of the levels: three times as many as the records
-    // fill would be much.
+    // Collisions do not cost level pages: at most three times what the records need.
     assert!(stats.levels.iter().map(|level| level.pages).sum::<u64>() <= 3 * stats.overflow_pages + 100);
     for collide in [false, true] {
         let before = store.reads();
@@ -101,7 +100,7 @@ fn assert_sealed(bytes: &[u8], model: &Model, most_overflow: u64) {
     }
     for number in 0..2000 {
         assert_eq!(store.get(format!("foreign {number}").as_bytes()).unwrap(), None);
-        // Of the digest of many others, and not there.
+        // Shares its digest with many keys, but is absent.
         assert_eq!(store.get(format!("twin foreign {number}").as_bytes()).unwrap(), None);
     }
 }
@@ -112,8 +111,7 @@ fn a_sealed_store_takes_ten_thousand_keys_of_one_digest() {
     let bytes = build(model.iter());
     assert_sealed(&bytes, &model, 10_000);
     assert_eq!(Sealed::open_in(bytes.as_slice()).unwrap().stats().overflow_items, 10_000);
-    // In any order, and with values that later ones replace, it is the same store but for the
-    // replaced large values.
+    // The order of insertion changes nothing, nor do replaced values, except replaced large ones.
     assert!(bytes == build(model.iter().rev()), "the order of keys changes the bytes");
     let mut builder = Builder::new(Options::new().seed(7)).unwrap();
     model.keys().for_each(|key| builder.insert(key, b"replaced").unwrap());
@@ -161,7 +159,7 @@ fn damaged_overflow_pages_are_found_and_answer_no_key_wrongly() {
     }
 }
 
-/// Everything is small, so that little work has splits, checkpoints and more than one log.
+/// Small limits, so that little work causes splits, checkpoints and several logs.
 fn small() -> StoreOptions {
     StoreOptions::new().seed(7).buffer_bytes(6000).segment_pages(8).slack_pages(6).background(false)
 }
@@ -174,7 +172,7 @@ fn open(disk: Arc<dyn Disk>, options: StoreOptions) -> Store {
     Store::open_on(disk, Path::new(PATH), options).unwrap()
 }
 
-/// The store has the pairs of the model, and honest keys on pages take one read.
+/// Checks that the store has the pairs of the model, and that honest keys take one page read.
 fn assert_live(store: &Store, model: &Model) {
     assert_pairs(store, model);
     let before = store.stats().unwrap().reads;
@@ -194,7 +192,7 @@ fn assert_pairs(store: &Store, model: &Model) {
         let before = store.reads().hit_pages;
         assert_eq!(store.get(key).unwrap().as_ref(), Some(value), "{}", key.escape_ascii());
         // A key that never shares its home with the crowd takes one read, or none if it is in
-        // memory. That a guide of these sizes has no solution has a chance below 1e-12.
+        // memory. A guide of these sizes has no solution with a chance below 1e-12.
         if !key.starts_with(b"twin") && has_other_home(digester.digest(key.as_slice())) {
             let pages = store.reads().hit_pages - before;
             assert!(pages <= 1, "{}: {pages} pages read", key.escape_ascii());
@@ -205,7 +203,7 @@ fn assert_pairs(store: &Store, model: &Model) {
     }
 }
 
-/// Puts, reopens, updates, deletes, backs up, and adopts the copy.
+/// Puts, reopens, updates, deletes, backs up, and opens the copy as a live store.
 fn live_takes(kind: &str, count: u64, options: StoreOptions) {
     let disk = Simulated::default();
     let store = create(disk.arc(), options.clone());
@@ -233,11 +231,11 @@ fn live_takes(kind: &str, count: u64, options: StoreOptions) {
 
     keys(kind, count).step_by(3).for_each(|key| put(&store, &mut model, key, 1));
     assert_live(&store, &model);
-    // As if the process had ended here.
+    // As if the process had been killed here.
     let killed = disk.killed();
     assert_live(&open(killed.arc(), options.clone()), &model);
 
-    // A copy is a sealed store with overflow pages, and goes on as a live one.
+    // A copy is a sealed store with overflow pages, and can become live.
     store.backup("copy.store").unwrap();
     assert_sealed(&disk.bytes("copy.store").unwrap(), &model, count);
     let elsewhere = Simulated::default();
@@ -252,7 +250,7 @@ fn live_takes(kind: &str, count: u64, options: StoreOptions) {
     copy.close().unwrap();
     assert_live(&open_copy(), &copy_model);
 
-    // Deletions make overflow smaller again, down to nothing.
+    // Deletions shrink overflow, down to nothing.
     for key in keys(kind, count).skip(count as usize / 20) {
         store.delete(&key).unwrap();
         model.remove(&key);

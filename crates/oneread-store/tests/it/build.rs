@@ -1,4 +1,4 @@
-//! Building: duplicates, small memory, options, and failures that leave nothing behind.
+//! Building: duplicates, little memory, options, and failures that leave nothing behind.
 
 use oneread_store::{Builder, Duplicates, Error, Options, Sealed, verify_in};
 
@@ -57,7 +57,7 @@ fn little_memory_and_many_threads_give_the_same_bytes() {
         assert!(bytes == expected, "{memory} bytes, {threads} threads");
         assert!(memory > 1 << 21 || report.spilled_bytes > 1_000_000, "{memory} bytes: {report:?}");
     }
-    // Nor does it whether pages go to the file through the system's cache or past it.
+    // Nor does writing past the system's cache change the bytes.
     let folder = tempfile::tempdir().unwrap();
     for memory in [0, 1 << 30] {
         let path = folder.path().join(memory.to_string());
@@ -71,8 +71,8 @@ fn little_memory_and_many_threads_give_the_same_bytes() {
 
 #[test]
 fn records_that_leave_gaps_are_placed() {
-    // Three to a page, each 1052 bytes: at most .77 of it can be used. Three levels of three places
-    // a page are full at .73 of that.
+    // A page holds three records of 1052 bytes: at most 0.77 of it can be used. Three levels with
+    // three slots per page fill to 0.73 of that.
     let pairs = pairs(3000, 3, |_| 24, |_| 1024);
     let (bytes, report) = builder(Options::new(), &pairs).finish_in_memory().unwrap();
     assert!(verify_in(&bytes).unwrap().is_whole());
@@ -127,7 +127,7 @@ fn a_failure_leaves_nothing_behind_and_a_store_in_place() {
     assert_eq!(std::fs::read(&path).unwrap(), old);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 
-    // No such folder, for the store or for temporary files.
+    // Missing folders, for the store or for temporary files.
     let error = builder(Options::new(), &first).finish(folder.path().join("no/such/a.store")).unwrap_err();
     assert!(error.to_string().starts_with("cannot lock the store"), "{error}");
     assert!(error.to_string().contains("no/such/a.store"), "{error}");
@@ -137,7 +137,7 @@ fn a_failure_leaves_nothing_behind_and_a_store_in_place() {
     assert!(failed.to_string().starts_with("cannot make a temporary file"), "{failed}");
     assert!(failed.to_string().contains(folder.path().join("no").to_str().unwrap()), "{failed}");
 
-    // A store replaces another as a whole, while the old one can still be read.
+    // A store replaces another as a whole, while the old one stays readable.
     let open = Sealed::open(&path).unwrap();
     let second = pairs(50, 6, |_| 16, |_| 10);
     builder(Options::new(), &second).finish(&path).unwrap();
@@ -149,7 +149,7 @@ fn a_failure_leaves_nothing_behind_and_a_store_in_place() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_told() {
-    // Every write to this device finds it full.
+    // Every write to this device reports a full disk.
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
     let Ok(mut full) = full else { return };
     let error = std::io::Write::write_all(&mut full, b"x").unwrap_err();
@@ -173,7 +173,7 @@ fn progress_reaches_the_end() {
 #[cfg(unix)]
 const LIMITED: &str = "ONEREAD_TEST_LIMITED";
 
-/// Enough that it is written in some pieces.
+/// Large enough to be written in several pieces.
 #[cfg(unix)]
 fn several_megabytes() -> Pairs {
     pairs(30_000, 3, |_| 16, |random| if below(random, 100) == 0 { 3000 } else { 100 })
@@ -182,8 +182,8 @@ fn several_megabytes() -> Pairs {
 #[cfg(unix)]
 #[test]
 fn a_full_disk_is_an_error_and_leaves_everything_as_it_was() {
-    // A limit on the size of files is as good as a full disk: a write is cut short, and the next
-    // one fails. The shell sets it, and has the signal ignored that would end the process.
+    // A file size limit works like a full disk: one write is cut short, and the next one fails. The
+    // shell sets the limit and ignores the signal that would end the process.
     if let Some(folder) = std::env::var_os(LIMITED) {
         let folder = std::path::PathBuf::from(folder);
         let options = Options::new().seed(7).temporary_folder(&folder);
@@ -195,7 +195,7 @@ fn a_full_disk_is_an_error_and_leaves_everything_as_it_was() {
         };
         assert!(matches!(error, Error::Io { .. }), "{error:?}");
         assert!(error.to_string().starts_with("cannot write"), "{error}");
-        // It names the file, or the folder of temporary ones.
+        // The error names the file, or the folder of temporary files.
         assert!(error.to_string().contains(folder.to_str().unwrap()), "{error}");
         return;
     }
@@ -204,7 +204,7 @@ fn a_full_disk_is_an_error_and_leaves_everything_as_it_was() {
     let old = store(&pairs(10, 1, |_| 8, |_| 8));
     std::fs::write(folder.path().join("a.store"), &old).unwrap();
     // In blocks of 512 bytes, or of 1024 in some shells: nothing, a page, some pieces, all but the
-    // last.
+    // last piece.
     for blocks in [0, 8, 100, 2000, whole / 3000, whole / 1024 - 1] {
         let ran = std::process::Command::new("sh")
             .arg("-c")

@@ -1,4 +1,4 @@
-//! Files that were changed, cut or forged: never a wrong answer.
+//! Changed, cut and forged files: never a wrong answer.
 
 use oneread_store::{Builder, Error, Options, Sealed, verify_in};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -7,7 +7,7 @@ use super::{Pairs, bytes, model, pairs, random, store};
 
 const PAGE: usize = 4096;
 
-/// A store of two pages, one run and a summary: 16 KiB and some.
+/// A store of two pages, one run and a summary: about 16 KiB.
 fn small() -> (Pairs, Vec<u8>) {
     let mut pairs = pairs(45, 1, |_| 12, |_| 60);
     pairs.push((b"large".to_vec(), bytes(&mut random(9), 3000)));
@@ -15,7 +15,7 @@ fn small() -> (Pairs, Vec<u8>) {
     (pairs, bytes)
 }
 
-/// What a store says of every key is right, or an error.
+/// Checks that each answer is right, or an error.
 #[track_caller]
 fn never_wrong(bytes: &[u8], pairs: &Pairs, what: &str) -> usize {
     let Ok(store) = Sealed::open_in(bytes) else { return pairs.len() };
@@ -44,8 +44,8 @@ fn every_flipped_byte_is_found_and_no_answer_is_wrong() {
         bytes[at] ^= 1 << (at % 8);
         let found = verify_in(&bytes).unwrap();
         assert!(!found.is_whole(), "byte {at} was flipped, and nobody saw it");
-        // Asking for all keys at every byte would take long; damage of one page looks alike
-        // wherever it is.
+        // Looking up all keys for every byte would take long; damage looks alike anywhere in a
+        // page.
         if at % 7 == 0 {
             never_wrong(&bytes, &pairs, &format!("byte {at}"));
         }
@@ -79,10 +79,10 @@ fn a_damaged_page_hurts_its_own_keys_alone() {
         let found = verify_in(&bytes).unwrap();
         assert_eq!(found.damage.len(), 1);
         let here = never_wrong(&bytes, &pairs, "a page");
-        // Its own keys, and now and then one that its filter passes by mistake.
+        // Its own keys, and the few others whose lookup reads it by mistake.
         assert_eq!(pairs.len() as u64 - found.items, here as u64 - strangers(&whole, page, &pairs));
         all += here;
-        // Going through all of it gives the same: one error, and all other pairs.
+        // Iteration shows the same: one error, and all other pairs.
         let store = Sealed::open_in(bytes.as_slice()).unwrap();
         let (ok, errors): (Vec<_>, Vec<_>) = store.iter().partition(Result::is_ok);
         assert_eq!((ok.len() as u64, errors.len()), (found.items, 1));
@@ -93,7 +93,7 @@ fn a_damaged_page_hurts_its_own_keys_alone() {
 /// The keys of deeper levels whose lookup reads a page first.
 fn strangers(whole: &[u8], page: usize, pairs: &Pairs) -> u64 {
     let mut bytes = whole.to_vec();
-    // Another number in its segment field, under a right checksum: whoever reads it says so.
+    // Another number in its segment field, under a right checksum: every reader reports that.
     let start = (page + 1) * PAGE;
     bytes[start + 8] ^= 1;
     let sum = xxh3_64(&bytes[start + 8..start + PAGE]);
@@ -139,7 +139,7 @@ fn damage_of_the_summary_is_told_by_chunks_and_pages_are_still_checked() {
     assert!(error.to_string().contains("summary"), "{error}");
 }
 
-/// The header with eight bytes changed and its checksum made right.
+/// The header with eight bytes changed and a valid checksum.
 fn forged(whole: &[u8], at: usize, value: u64) -> Vec<u8> {
     let mut bytes = whole.to_vec();
     bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
@@ -174,13 +174,12 @@ fn a_forged_header_is_refused_or_found_and_takes_no_memory() {
                 continue;
             }
             let found = verify_in(&bytes).unwrap();
-            // The planned reads are numbers that nothing else depends on.
+            // Nothing depends on the planned reads.
             let planned = (97..120).contains(&at);
-            // Two pages are one level: how large filters of the others would be says nothing.
+            // Two pages are one level, so the shares of other levels have no effect.
             let of_no_level = (156..=164).contains(&at) || (180..=188).contains(&at);
             assert!(planned || of_no_level || !found.is_whole(), "{value} at {at}");
-            // Another seed is another place for every key: then they are absent, which is what such
-            // a file says.
+            // Another seed moves every key: then they are absent, as such a file says.
             if !(9..32).contains(&at) {
                 never_wrong(&bytes, &pairs, &format!("{value} at {at}"));
             }
@@ -218,8 +217,8 @@ fn builder_of_segments(pairs: &Pairs) -> Vec<u8> {
 fn a_key_that_belongs_elsewhere_is_found() {
     let (pairs, whole) = small();
     let mut bytes = whole.clone();
-    // The first key of page 0, whose bytes are behind the tags and lengths: one letter changed, the
-    // checksum made right.
+    // Changes one letter of the first key of page 0, behind the tags and lengths, and fixes the
+    // checksum.
     let count = usize::from(u16::from_le_bytes([bytes[PAGE + 16], bytes[PAGE + 17]]));
     let key = PAGE + 20 + 3 * count + 60;
     bytes[key] ^= 0x55;
@@ -232,8 +231,7 @@ fn a_key_that_belongs_elsewhere_is_found() {
         .iter()
         .filter(|pair| pair.as_ref().is_ok_and(|(key, _)| !model.contains_key(key)))
         .count();
-    // What was changed is a key, then it is found; or a value, then whoever could forge a checksum
-    // has changed it.
+    // A changed key is found as damage. A changed value is not: a forger can fix its checksum.
     assert_eq!(changed, found.damage.len());
 }
 

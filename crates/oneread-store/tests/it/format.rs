@@ -1,11 +1,11 @@
-//! A file of each version, forever.
+//! Golden files: every version stays readable forever.
 
 use oneread_store::{Sealed, verify_in};
 
 use super::{Pairs, store};
 
-/// What the golden file has: keys that are numbers in decimal, the values their squares; one large
-/// value; one empty pair.
+/// The content of the golden file: decimal numbers as keys with their squares as values, one large
+/// value, and one empty pair.
 fn golden_pairs() -> Pairs {
     let mut pairs: Pairs =
         (0..200u32).map(|n| (n.to_string().into_bytes(), (n * n).to_string().into_bytes())).collect();
@@ -14,8 +14,8 @@ fn golden_pairs() -> Pairs {
     pairs
 }
 
-/// The file of version 1. `ONEREAD_BLESS=1 cargo test` writes it if it is missing; a file that is
-/// there is never changed.
+/// The file of version 1. `ONEREAD_BLESS=1 cargo test` writes it if it is missing, and never
+/// changes an existing file.
 fn golden() -> Vec<u8> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/v1.store");
     if std::env::var_os("ONEREAD_BLESS").is_some() && !std::path::Path::new(path).exists() {

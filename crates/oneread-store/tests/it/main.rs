@@ -1,4 +1,4 @@
-//! The store against models, plans, and files that somebody damaged or forged.
+//! The store against models, plans, and damaged or forged files.
 
 mod build;
 mod damage;
@@ -15,15 +15,15 @@ use oneread_store::{Builder, Options};
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
-/// Pairs that a store is made of.
+/// The pairs of a store.
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// A generator that is the same on every machine.
+/// A generator with the same output on every machine.
 fn random(seed: u64) -> Pcg64Mcg {
     Pcg64Mcg::new(u128::from(seed) << 64 | 0xcafe_f00d_d15e_a5e5)
 }
 
-/// So many random bytes.
+/// `length` random bytes.
 fn bytes(random: &mut Pcg64Mcg, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
     random.fill_bytes(&mut bytes);
@@ -35,7 +35,7 @@ fn below(random: &mut Pcg64Mcg, limit: u64) -> u64 {
     oneread::hash::reduce(random.next_u64(), limit)
 }
 
-/// Pairs with distinct keys: a number, then as many bytes as `key` says beyond eight, and values as
+/// Pairs with distinct keys: a number, then as many bytes as `key` says beyond eight; values are as
 /// long as `value` says.
 fn pairs(
     count: u64,
@@ -68,12 +68,12 @@ fn store(pairs: &Pairs) -> Vec<u8> {
     builder(Options::new(), pairs).finish_in_memory().unwrap().0
 }
 
-/// What a store of these pairs should say.
+/// The expected content of a store of these pairs.
 fn model(pairs: &Pairs) -> HashMap<Vec<u8>, Vec<u8>> {
     pairs.iter().cloned().collect()
 }
 
-/// `oneread_store::Sync` once hid the trait of the prelude from those who import everything.
+/// `oneread_store::Sync` once hid the trait of the prelude for glob imports.
 mod with_everything_imported {
     use oneread_store::*;
 

@@ -1,10 +1,10 @@
-//! A store answers as a `HashMap` does, whatever the sizes.
+//! A store answers like a `HashMap`, whatever the sizes.
 
 use oneread_store::{Sealed, verify_in};
 
 use super::{Pairs, below, model, pairs, store};
 
-/// Builds, opens, and asks for everything there is and for as much that there is not.
+/// Builds and opens a store, and looks up all its keys and as many absent ones.
 fn agrees(what: &str, pairs: &Pairs) {
     let bytes = store(pairs);
     let verification = verify_in(&bytes).unwrap();

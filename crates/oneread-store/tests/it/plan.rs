@@ -21,13 +21,13 @@ fn a_guide_has_a_byte_and_the_bits_of_its_unknowns() {
     assert_eq!((unknowns(0), unknowns(34), unknowns(62)), (1, 35, 64));
     // 35 unknowns of 8 bits are 35 bytes.
     assert_eq!((result_bits(35, 34), result_bits(36, 34)), (7, 8));
-    // Six unknowns of two bits are 12 bits, so two bytes and the first; one bit does not tell three
-    // levels apart.
+    // Six unknowns of two bits are 12 bits: two bytes and the first byte. One bit does not tell
+    // three levels apart.
     assert_eq!((result_bits(2, 5), result_bits(3, 5)), (0, 2));
     assert_eq!((result_bits(0, 5), result_bits(1, 5), result_bits(u32::MAX, 5)), (0, 0, MOST_RESULT_BITS));
     assert_eq!(result_bits(8192, u32::MAX), 0);
     for keys in 1..2000 {
-        // Never more than one in twenty beyond the keys, but for the one and the rounding.
+        // At most one in twenty beyond the keys, besides the extra one and rounding.
         assert!(unknowns(keys) > keys && f64::from(unknowns(keys) - 2) <= f64::from(keys) * 1.05);
     }
 }
@@ -35,7 +35,7 @@ fn a_guide_has_a_byte_and_the_bits_of_its_unknowns() {
 #[test]
 fn odds_of_known_guides() {
     assert_eq!(reads_of_foreign_key(36, 0, 3), 0.0);
-    // Nothing is told: each level is looked at.
+    // The guide tells nothing: each level is read.
     assert_eq!((reads_of_foreign_key(1, 34, 3), reads_of_foreign_key(1, 34, 1)), (3.0, 1.0));
     // 35 unknowns of 8 bits in 35 bytes; in 34 they have 7. Of 256 answers, three are levels.
     assert_eq!(reads_of_foreign_key(36, 34, 3), 3.0 / 256.0);
@@ -55,8 +55,8 @@ fn the_plan_is_the_mean_over_guides() {
     assert!((plan.reads_per_miss() - by_hand).abs() < 1e-15);
     assert!((plan.ram_bytes_per_key() - 36.0 * 1000.0 / 26_400.0).abs() < 1e-12);
     assert_eq!((plan.reads_per_hit(), plan.guide_bytes()), (1.0, 36));
-    // In 7 bytes, 48 bits, there are two for each of 21 unknowns and fewer for 35: of 26400 keys,
-    // 20400 begin their search at level 0.
+    // In 7 bytes, 48 bits, 21 unknowns have two bits each and 35 have fewer: of 26400 keys, 20400
+    // begin their search at level 0.
     let plan = StorePlan::new(&loads, 0.25, 7).unwrap();
     assert!((plan.reads_per_hit() - 1.0 - 0.25 * 20_400.0 / 26_400.0).abs() < 1e-12, "{plan:?}");
     assert!((plan.reads_per_miss() - (0.6 * 3.0 + 0.3 * 3.0 / 4.0)).abs() < 1e-12, "{plan:?}");
@@ -79,11 +79,10 @@ fn any_rate_is_met_with_the_least_memory() {
 
 #[test]
 fn random_loads_have_poissons_distribution() {
-    // e^-2 · 2^k/k!: .1353 for 0, .2707 for 1 and 2.
+    // e^-2 · 2^k/k!: 0.1353 for 0, 0.2707 for 1 and 2.
     let loads = Loads::random(2.0, 3);
     assert!((loads.keys() as f64 / loads.guides() as f64 - 2.0).abs() < 1e-6);
-    // One byte tells nothing, and guides without keys need not be told of: three reads for all
-    // others.
+    // One byte tells nothing: three reads for every key, but none where guides have no keys.
     let plan = StorePlan::new(&loads, 0.0, 1).unwrap();
     assert!((plan.reads_per_miss() - 3.0 * (1.0 - 0.135_335_283)).abs() < 1e-6, "{plan:?}");
     for mean in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e7] {
@@ -93,7 +92,7 @@ fn random_loads_have_poissons_distribution() {
 
 #[test]
 fn small_homes_share_a_guide() {
-    // 32 keys together or more: 8 homes of 4 have that, 8 of 3 not, and no more than 64 share one.
+    // 32 keys or more per guide: 8 homes of 4 suffice, 8 of 3 do not, and at most 64 share one.
     let known =
         [(41.0, 0), (32.0, 0), (31.9, 1), (16.0, 1), (4.0, 3), (3.9, 4), (0.6, 6), (0.0, 6), (f64::NAN, 6)];
     for (keys, log2) in known {
@@ -110,7 +109,7 @@ fn numbers_out_of_range_are_refused() {
     for rate in [0.0, -1.0, f64::NAN, f64::INFINITY, 65.0, 1e-12] {
         assert!(StorePlan::for_rate(&few, 0.2, rate).is_err(), "{rate}");
     }
-    // 8191 bytes are 16 bits for each of 4000 keys: three in 65536 lookups are the fewest.
+    // 8191 bytes are 16 bits for each of 4000 keys: at best three in 65536 lookups.
     assert!(StorePlan::for_rate(&loads(4000, 1), 0.2, 4e-5).is_err());
     let empty = StorePlan::for_rate(&Loads::new(), 0.0, 0.01).unwrap();
     assert_eq!((empty.reads_per_hit(), empty.reads_per_miss(), empty.ram_bytes_per_key()), (1.0, 0.0, 0.0));
@@ -157,7 +156,7 @@ fn hostile_targets_are_errors() {
     }
 }
 
-/// A calculation without a bound would not come back within the time of a test.
+/// An unbounded calculation would exceed the time of a test.
 #[test]
 fn extremes_end_at_once() {
     const NUMBERS: [f64; 12] = [

@@ -1,4 +1,4 @@
-//! Reads, counted where they happen, against the plan.
+//! Compares reads, counted where they happen, with the plan.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -10,7 +10,7 @@ use super::{builder, pairs};
 /// Standard deviations that a fair statistic exceeds, on either side, with probability 2e-9.
 const SIX_SIGMA: f64 = 6.0;
 
-/// Bytes that count the requests for them.
+/// Counts the requests for some bytes.
 struct Counted {
     bytes: Vec<u8>,
     reads: AtomicU64,
@@ -54,7 +54,7 @@ fn a_hit_is_one_read_and_a_miss_as_few_as_planned() {
         assert!(!store.contains(&key.to_le_bytes()).unwrap() || key == 0);
     }
     let misses = (store.reader().reads.load(Relaxed) - start) as f64;
-    // A lookup reads one page or none: the variance is below the mean.
+    // A lookup reads one page or none, so the variance is below the mean.
     let planned = report.reads_per_miss * lookups as f64;
     assert!((misses - planned).abs() <= SIX_SIGMA * planned.sqrt(), "{misses} reads, planned {planned}");
     assert!(misses <= 0.011 * lookups as f64, "{misses} reads");
@@ -62,7 +62,7 @@ fn a_hit_is_one_read_and_a_miss_as_few_as_planned() {
     assert_eq!(reads.hit_pages + reads.miss_pages, store.reader().reads.load(Relaxed) - opening(&store));
 }
 
-/// The reads of opening: header, and the summary a megabyte at a time.
+/// The reads of opening: the header, and the summary a megabyte at a time.
 fn opening(store: &Sealed<Counted>) -> u64 {
     1 + store.stats().ram_bytes.div_ceil(1 << 20)
 }
@@ -81,8 +81,8 @@ fn any_rate_is_met() {
         }
         let planned = report.reads_per_miss * lookups as f64;
         let found = store.reads().miss_pages as f64;
-        // Six deviations of a Poisson count, and four events where the mean is next to nothing:
-        // Pr(≥ 5 | .3) = 2e-5 … 1.6e-5.
+        // Six deviations of a Poisson count, and four events where the mean is almost zero: Pr(≥ 5
+        // | 0.3) = 2e-5 … 1.6e-5.
         assert!(
             (found - planned).abs() <= SIX_SIGMA * planned.sqrt() + 4.0,
             "{rate}: {found}, planned {planned}"
@@ -101,22 +101,22 @@ fn a_large_value_is_one_read_more() {
     let reads = store.reads();
     assert_eq!((reads.hits, reads.runs), (200, 200));
     assert_eq!(store.reader().reads.load(Relaxed) - start, reads.hit_pages + 200);
-    // Whether it is there costs no more than the page.
+    // `contains` costs only the page read.
     assert!(store.contains(&pairs[0].0).unwrap());
     assert_eq!(store.reads().runs, 200);
 }
 
-/// The bound of a count of reads at a rate: six standard deviations above the mean. A lookup reads
-/// one page or none, so the variance is below the mean.
+/// The upper bound for a count of reads at a rate: six standard deviations above the mean. A lookup
+/// reads one page or none, so the variance is below the mean.
 fn most_reads(rate: f64, lookups: u64) -> f64 {
     let mean = rate * lookups as f64;
     mean + SIX_SIGMA * mean.sqrt()
 }
 
-/// Builds sealed and live stores of `keys` keys, and looks absent keys up in them.
+/// Builds sealed and live stores of `keys` keys, and looks up absent keys.
 fn miss_rates_hold(keys: u64, rates: &[f64]) {
     const LOOKUPS: u64 = 1_000_000;
-    // Small stores have one guide, whose rate is the same for all absent keys: several seeds show
+    // A small store has one guide, whose rate is the same for all absent keys: several seeds show
     // the average.
     let stores = if keys <= 100 { 10 } else { 1 };
     let pairs = pairs(keys, 7, |_| 16, |_| 20);

@@ -1,4 +1,4 @@
-//! What a store shows of itself, and that threads can share it.
+//! What a store reports about itself, and that threads can share it.
 
 use oneread_store::{Builder, FileReader, MapReader, Options, Sealed, verify, verify_with_progress};
 
@@ -80,7 +80,7 @@ fn stats_add_up() {
     // A key, its value, two lengths and a tag are 119 bytes.
     let used = stats.utilisation * stats.pages as f64 * 4096.0;
     assert!((used - 20_000.0 * 119.0).abs() < 1.0, "{used}");
-    // Two levels, the second a quarter of the first, but for rounding in each of three segments.
+    // Two levels, the second a quarter of the first, up to rounding in each of three segments.
     assert_eq!(stats.segments, 3);
     let pages: Vec<_> = stats.levels.iter().map(|level| level.pages as f64).collect();
     assert!((pages[1] / pages[0] - 0.25).abs() < 0.02 && pages[2] == 0.0, "{pages:?}");
@@ -97,7 +97,7 @@ fn the_keys_of_all_pages_are_all_keys() {
     let pages = store.stats().pages;
     let mut keys: Vec<_> = (0..pages).flat_map(|page| store.keys_on_page(page).unwrap()).collect();
     keys.sort_unstable();
-    // Numbers with the most significant byte first: in order as they are.
+    // Big-endian numbers sort numerically.
     assert!(keys.iter().eq(pairs.iter().map(|(key, _)| key)));
     assert!(
         store.keys_on_page(pages).unwrap().is_empty() && store.keys_on_page(u64::MAX).unwrap().is_empty()

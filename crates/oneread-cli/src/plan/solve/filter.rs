@@ -51,7 +51,7 @@ impl Subject for SolveFilter {
     }
 }
 
-/// Adds what the structure is made with.
+/// Adds the parameters of the structure.
 fn with_layout(report: Report, layout: FilterLayout) -> Report {
     match layout {
         FilterLayout::Bloom(layout) => report.whole("hashes", "a key", layout.hashes()),

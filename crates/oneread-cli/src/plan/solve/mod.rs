@@ -28,8 +28,7 @@ pub(super) fn run(command: Solve) -> Result<()> {
     }
 }
 
-/// Solves, and tells whoever waits for more than a second what for: on a terminal only, and on
-/// stderr.
+/// Solves. If that takes longer than a second, shows on a terminal, on stderr, what it computes.
 fn patiently<T>(what: &'static str, solve: impl FnOnce() -> Result<T, Unsolved>) -> Result<T> {
     const PATIENCE: Duration = Duration::from_secs(1);
     const TICK: Duration = Duration::from_millis(100);
@@ -59,12 +58,12 @@ fn with_binds(report: Report, binds: &[Target]) -> Report {
     report.texts("binds", "a smaller one would miss", binds.iter().map(|target| target.name()).collect())
 }
 
-/// Values around one, at equal factors, that a frontier is drawn by.
+/// Values around one, at equal factors, for drawing a frontier.
 fn around(value: f64, decades: f64, steps: i32) -> Vec<f64> {
     (-steps..=steps).map(|at| value * 10f64.powf(decades * f64::from(at) / f64::from(steps))).collect()
 }
 
-/// A frontier: what is to be had, given by its logarithm, against what it takes; and this solution.
+/// A frontier: the achievable odds, as logarithms, against their cost; and this solution.
 fn frontier(
     title: String,
     (x, y): (&'static str, &'static str),

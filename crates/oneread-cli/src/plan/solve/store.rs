@@ -50,7 +50,7 @@ impl Subject for SolveStore {
     }
 }
 
-/// What a store has that was not told otherwise.
+/// The default size of values.
 const DEFAULT_VALUE_BYTES: u64 = 100;
 const DEFAULT_READS_PER_MISS: f64 = 0.01;
 
@@ -85,10 +85,10 @@ impl SolveStore {
     }
 }
 
-/// The fewest reads of a miss that the memory allows, to a thousandth; the most there can be if it
-/// allows none.
+/// The fewest reads per miss that the memory allows, to a thousandth; the maximum if it allows
+/// none.
 fn fewest_reads(targets: &StoreTargets) -> f64 {
-    /// What a builder accepts.
+    /// The range that a builder accepts.
     const LEAST: f64 = 1e-8;
     const MOST: f64 = 3.0;
     let fits = |reads_per_miss: f64| solve(&StoreTargets { reads_per_miss, ..*targets }).is_ok();

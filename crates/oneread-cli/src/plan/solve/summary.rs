@@ -71,8 +71,8 @@ impl SolveSummary {
         Ok(SummaryTargets { false_positive, goal, bytes: self.bytes })
     }
 
-    /// What is to be had for more bytes and for fewer: of the kind that is smallest here, and of
-    /// the next.
+    /// The achievable odds for more and for fewer bytes: of the smallest kind here, and of the
+    /// next.
     fn against_bytes(&self, solution: &Solution<PlannedSummary>) -> Result<Chart> {
         /// Six decades in each direction, eight solutions each.
         const DECADES: f64 = 6.0;
@@ -95,7 +95,7 @@ impl SolveSummary {
                 Goal::Guarantee { .. } => Goal::Guarantee { failure: value },
                 Goal::Average { .. } => Goal::Average { extra_reads: value },
             });
-            // What is out of reach has no point.
+            // Unreachable goals have no point.
             let solved = goals.filter_map(|goal| solve_one(table, SummaryTargets { goal, ..targets }, kind));
             solved.map(|planned| (planned.total_bytes() as f64, odds(&planned).ln())).collect()
         };
@@ -116,7 +116,7 @@ fn solve_one(table: &MultilevelPlan, targets: SummaryTargets, kind: SummaryKind)
     solve::summary(table, &targets, Some(kind)).ok().map(|solution| solution.best)
 }
 
-/// Adds the fields of a plan, as `plan summary` has them.
+/// Adds the fields of a plan, like `plan summary`.
 fn with_plan(report: Report, planned: &PlannedSummary) -> Report {
     let plan = match planned {
         PlannedSummary::Summary(plan) => plan,
@@ -137,7 +137,7 @@ fn with_plan(report: Report, planned: &PlannedSummary) -> Report {
     with_odds(report, plan).whole("total_bytes", "of both", planned.total_bytes())
 }
 
-/// A runner-up in a line.
+/// A runner-up as one row.
 fn row(planned: &PlannedSummary) -> Report {
     Report::new("")
         .text("kind", "", planned.kind().name())

@@ -115,7 +115,7 @@ impl SolveTable {
     }
 }
 
-/// Which items move, in a word.
+/// Names which items move.
 pub(super) const fn moves(moves: Moves) -> &'static str {
     match moves {
         Moves::None => "none",

@@ -1,4 +1,4 @@
-//! Rows of CSV and TSV: fields between delimiters, in quotes where needed.
+//! Parses CSV and TSV: fields between delimiters, in quotes where needed.
 
 use std::io::{ErrorKind, Read};
 
@@ -9,10 +9,10 @@ use super::{MAX_FIELDS, Sink};
 use crate::args::store::Import;
 use crate::store::rows::write_field;
 
-/// Read at once.
+/// The bytes per read.
 const BUFFER: usize = 1 << 17;
 
-/// Gives the sink a key and a value for each row.
+/// Passes the key and the value of each row to the sink.
 pub(super) fn read(reader: impl Read, delimiter: u8, args: &Import, sink: &mut Sink<'_>) -> Result<()> {
     let mut rows = Rows::new(reader, delimiter, !args.no_quotes, args.memory as usize);
     if !rows.advance()? {
@@ -23,7 +23,7 @@ pub(super) fn read(reader: impl Read, delimiter: u8, args: &Import, sink: &mut S
     }
     let columns =
         if args.no_header { Columns::by_number(&rows, args) } else { Columns::by_name(&rows, args) }?;
-    // Without a header, the first row is there already.
+    // Without a header, the first row is already parsed.
     let mut there = args.no_header || rows.advance()?;
     let mut value = Vec::new();
     while there {
@@ -42,10 +42,10 @@ pub(super) fn read(reader: impl Read, delimiter: u8, args: &Import, sink: &mut S
     Ok(())
 }
 
-/// Which columns are the key and the value.
+/// The columns of the key and the value.
 struct Columns {
     key: usize,
-    /// `None` is the rest of the row.
+    /// `None` means the rest of the row.
     value: Option<usize>,
     count: usize,
 }
@@ -100,7 +100,7 @@ impl Columns {
     }
 }
 
-/// Some names, for an error.
+/// Lists some names, for an error.
 fn listed(names: &[impl AsRef<str>]) -> String {
     const SHOWN: usize = 20;
     let quoted = names.iter().take(SHOWN).map(|name| format!("\"{}\"", name.as_ref().escape_debug()));
@@ -108,22 +108,22 @@ fn listed(names: &[impl AsRef<str>]) -> String {
     quoted.collect::<Vec<_>>().join(", ") + &more
 }
 
-/// One row at a time.
+/// Reads one row at a time.
 struct Rows<R> {
     reader: R,
     parser: Reader,
     buffer: Vec<u8>,
-    /// What is not parsed of the buffer.
+    /// The start of the unparsed bytes in the buffer.
     taken: usize,
     filled: usize,
     ended: bool,
-    /// The fields of the present row, one after the other, and where each ends.
+    /// The fields of the current row, one after the other, and their ends.
     bytes: Vec<u8>,
     ends: Vec<usize>,
     fields: usize,
-    /// Where the present row begins, from 1.
+    /// The line at which the current row begins, from 1.
     line: u64,
-    /// The line ends between rows that the parser has not seen.
+    /// Line ends between rows that the parser did not see.
     skipped: u64,
     longest: usize,
 }
@@ -155,7 +155,7 @@ impl<R: Read> Rows<R> {
         &self.bytes[start..self.ends[at]]
     }
 
-    /// Goes to the next row; false at the end.
+    /// Reads the next row; returns `false` at the end.
     fn advance(&mut self) -> Result<bool> {
         self.skip_line_ends()?;
         self.line = self.parser.line() + self.skipped;
@@ -176,7 +176,7 @@ impl<R: Read> Rows<R> {
             written += out;
             fields += ended;
             match result {
-                // Where a line end does not end the row, it is between quotes.
+                // A line end that does not end the row is inside quotes.
                 ReadRecordResult::InputEmpty if self.ended => bail!(
                     "line {}: a quote in this row is never closed: close it, or add --no-quotes",
                     self.line
@@ -205,7 +205,7 @@ impl<R: Read> Rows<R> {
         }
     }
 
-    /// The parser would skip them too, but counts them to the row that follows.
+    /// Skips empty lines. The parser would skip them too, but count them to the following row.
     fn skip_line_ends(&mut self) -> Result<()> {
         loop {
             self.fill()?;
@@ -218,7 +218,7 @@ impl<R: Read> Rows<R> {
         }
     }
 
-    /// Reads once if nothing is left in the buffer.
+    /// Reads once if the buffer is empty.
     fn fill(&mut self) -> Result<()> {
         while self.taken == self.filled && !self.ended {
             match self.reader.read(&mut self.buffer) {
@@ -235,7 +235,7 @@ impl<R: Read> Rows<R> {
 mod tests {
     use super::*;
 
-    /// Gives so many bytes at a time.
+    /// Returns at most `self.1` bytes per read.
     struct Slowly<'a>(&'a [u8], usize);
 
     impl Read for Slowly<'_> {

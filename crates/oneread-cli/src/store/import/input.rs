@@ -1,4 +1,4 @@
-//! The files to import: their format, what they are compressed with, and how far they are read.
+//! The files to import: their format, compression, and progress.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
@@ -11,25 +11,25 @@ use indicatif::ProgressBar;
 use super::zstd::Zstd;
 use crate::args::store::Format;
 
-/// Read from a file at once.
+/// The bytes per read of a file.
 const BUFFER: usize = 1 << 18;
 
-/// The first bytes tell what a file is.
+/// The number of first bytes that identify a file.
 const MAGIC: usize = 4;
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-/// A frame of zstd that is to be skipped begins with one of sixteen bytes, then these.
+/// A skippable zstd frame begins with one of sixteen bytes, then these.
 const ZSTD_SKIPPED: &[u8] = &[0x2a, 0x4d, 0x18];
-/// Some programs put it before UTF-8; it is not part of the text.
+/// Some programs write it before UTF-8; it is not part of the text.
 const BYTE_ORDER_MARK: &[u8] = &[0xef, 0xbb, 0xbf];
 
-/// A file that can be opened, or stdin.
+/// A file to open, or stdin.
 pub(in crate::store) struct Input<'a> {
-    /// `None` is stdin.
+    /// `None` means stdin.
     path: Option<&'a Path>,
     pub(super) name: String,
     pub(super) format: Format,
-    /// As the file is, compressed or not; a pipe has no length.
+    /// The length of the file, compressed or not; a pipe has none.
     pub(super) bytes: Option<u64>,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Input<'a> {
         input().with_context(|| name.clone())
     }
 
-    /// The bytes of the rows. The bar advances by those that are read of the file.
+    /// The bytes of the rows. The bar advances with the bytes read of the file.
     pub(super) fn open(&self, progress: &ProgressBar) -> Result<Box<dyn Read>> {
         let raw: Box<dyn Read> = match self.path {
             Some(path) => Box::new(File::open(path).context("cannot open it")?),
@@ -82,7 +82,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Whether a file begins and ends as Parquet does. A row may begin so too.
+/// Reports whether a file begins and ends like Parquet. A row may do so too.
 fn is_parquet(path: &Path) -> io::Result<bool> {
     const PARQUET: [u8; MAGIC] = *b"PAR1";
     let mut file = File::open(path)?;
@@ -108,14 +108,14 @@ fn by_name(path: &Path) -> Option<Format> {
     }
 }
 
-/// The first bytes, fewer at the end, and all of them again.
+/// Returns the first bytes, fewer at the end, and a reader of all of them.
 fn peek<R: Read>(mut reader: R) -> io::Result<(Vec<u8>, impl Read)> {
     let mut start = Vec::with_capacity(MAGIC);
     (&mut reader).take(MAGIC as u64).read_to_end(&mut start)?;
     Ok((start.clone(), Cursor::new(start).chain(reader)))
 }
 
-/// Says in its errors that the compressed bytes are wrong, and not those that they stand for.
+/// Adds to errors that the compressed bytes are wrong, not the decompressed ones.
 struct Compressed<R> {
     by: &'static str,
     decoder: R,

@@ -1,4 +1,4 @@
-//! Rows of JSON Lines: an object a line.
+//! Parses JSON Lines: an object per line.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::args::store::Import;
 use crate::lines::Lines;
 use crate::store::rows::{ENCODED, KEY, VALUE};
 
-/// Gives the sink a key and a value for each object.
+/// Passes a key and a value to the sink for each object.
 pub(super) fn read(reader: impl Read, args: &Import, sink: &mut Sink<'_>) -> Result<()> {
     let names = Names { key: args.key.as_deref().unwrap_or(KEY), value: args.value.as_deref() };
     let mut lines = Lines::with_longest(reader, args.memory as usize);
@@ -38,7 +38,7 @@ pub(super) fn read(reader: impl Read, args: &Import, sink: &mut Sink<'_>) -> Res
 #[derive(Clone, Copy)]
 struct Names<'a> {
     key: &'a str,
-    /// `None` is the rest of the object.
+    /// `None` means the rest of the object.
     value: Option<&'a str>,
 }
 
@@ -69,7 +69,7 @@ fn pair<'a>(line: &'a [u8], names: Names<'_>) -> Result<Pair<'a>, String> {
     Ok((key.bytes()?, value))
 }
 
-/// The fields of an object in their order, their values as they were written.
+/// The fields of an object in order, with their values as written.
 struct Object<'a>(Vec<Field<'a>>);
 
 struct Field<'a> {
@@ -77,7 +77,7 @@ struct Field<'a> {
     json: &'a RawValue,
 }
 
-/// A field by its place, and whether its text is encoded.
+/// The position of a field, and whether its text is encoded.
 #[derive(Clone, Copy)]
 struct Found<'a> {
     at: usize,
@@ -86,7 +86,7 @@ struct Found<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// The field of this name, or of the name for what is encoded; the flag tells another name.
+    /// Finds the field of this name, plain or encoded; `flag` appears in the error.
     fn find(&self, name: &str, flag: &str) -> Result<Found<'a>, String> {
         let mut found = self.0.iter().enumerate().filter_map(|(at, field)| {
             let rest = field.name.strip_prefix(name)?;
@@ -100,7 +100,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// All but the key.
+    /// All fields but the key.
     fn rest(&self, key: Found<'a>) -> Result<Cow<'a, [u8]>, String> {
         if self.0.len() == 2
             && let Ok(value) = self.find(VALUE, "--value")
@@ -124,7 +124,7 @@ impl<'a> Object<'a> {
 }
 
 impl<'a> Found<'a> {
-    /// The text of a string, the JSON of anything else.
+    /// The text of a string, the JSON of any other value.
     fn bytes(self) -> Result<Cow<'a, [u8]>, String> {
         let json = self.json.get();
         let text: Cow<'a, str> = if json.starts_with('"') {
@@ -144,7 +144,7 @@ impl<'a> Found<'a> {
     }
 }
 
-/// A string, borrowed if nothing in it is escaped.
+/// A string, borrowed if it has no escapes.
 #[derive(serde::Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 

@@ -1,4 +1,4 @@
-//! Rows into a store that changes.
+//! Imports rows into a live store.
 
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ use crate::output::{print, print_json};
 use crate::store::facts;
 use crate::store::opened;
 
-/// Rows that are added together.
+/// The rows per batch.
 const TOGETHER: usize = 256;
 
 #[derive(Serialize)]
@@ -22,7 +22,7 @@ struct Report {
     rows: u64,
     skipped: u64,
     first_skipped: Option<String>,
-    /// Keys that the store has now.
+    /// The number of keys after the import.
     items: u64,
     disk_bytes: u64,
     seconds: f64,
@@ -32,12 +32,9 @@ struct Report {
 /// Opens the live store whose lock is held.
 pub(super) fn open(args: &Import, lock: StoreLock) -> Result<Store> {
     if matches!(args.duplicates, Duplicates::Error) {
-        bail!(
-            "{}: --duplicates error is for a store that is made, and there is a live one",
-            args.path.display()
-        );
+        bail!("{}: --duplicates error works only for a new store, and this one is live", args.path.display());
     }
-    // What is acknowledged is of no interest before the end.
+    // No sync per change is needed: only the end is acknowledged.
     let options = StoreOptions::new().sync(SyncPolicy::Never);
     opened(&args.path, || Store::open_locked(lock, options).map_err(explained))
 }
@@ -54,7 +51,7 @@ pub(in crate::store) fn run(args: &Import, inputs: &[Input<'_>], store: Store, s
     });
     let rows = match read {
         Ok(rows) => rows,
-        // What came before it stays.
+        // Earlier rows stay.
         Err(error) => {
             let done = || store.batch(&mut batch).and_then(|()| store.close());
             return opened(&args.path, || done().map_err(explained)).and(Err(error));

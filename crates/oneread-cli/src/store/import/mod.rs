@@ -1,4 +1,4 @@
-//! `oneread store import`: rows into a store.
+//! `oneread store import`: imports rows into a store.
 
 mod delimited;
 pub(super) mod input;
@@ -21,10 +21,10 @@ use crate::args::store::{self as args, Import};
 use crate::output::{print, print_json};
 use input::Input;
 
-/// The most fields of a row: their places are kept in memory.
+/// The most fields of a row, since their positions are kept in memory.
 const MAX_FIELDS: usize = 1 << 16;
 
-/// Takes the rows of a file: the line, and the key and value or what is wrong with it.
+/// Receives the rows of a file: the line, and the key and value or what is wrong with it.
 type Sink<'a> = dyn FnMut(u64, Result<(&[u8], &[u8]), String>) -> Result<()> + 'a;
 
 pub(super) fn run(args: &Import) -> Result<()> {
@@ -34,7 +34,7 @@ pub(super) fn run(args: &Import) -> Result<()> {
     if args.files.iter().filter(|file| file.as_os_str() == "-").count() > 1 {
         bail!("stdin can be read only once: name - once");
     }
-    // From here on nobody else changes what is there, however long the rows take to come.
+    // From here on nobody else changes the store, however long reading the rows takes.
     let lock = target::locked(&args.path)?;
     if lock.occupant() == Occupant::Live && !args.replace {
         return live::run(args, &inputs, live::open(args, lock)?, start);
@@ -69,16 +69,16 @@ pub(super) fn run(args: &Import) -> Result<()> {
     if args.json { print_json(&report) } else { print(&report.text()) }
 }
 
-/// What was read.
+/// The result of reading.
 #[derive(Default)]
 struct Rows {
-    /// All that were read, bad ones included.
+    /// All rows read, including bad ones.
     rows: u64,
     skipped: u64,
     first_skipped: Option<String>,
 }
 
-/// Takes the pairs.
+/// Receives the pairs.
 type Insert<'a> = dyn FnMut(&[u8], &[u8]) -> Result<(), Error> + 'a;
 
 impl Rows {
@@ -99,7 +99,7 @@ impl Rows {
         progress: &ProgressBar,
         insert: &mut Insert<'_>,
     ) -> Result<()> {
-        /// Rows between two looks of the bar at their number.
+        /// Rows between two updates of the progress bar.
         const STEP: u64 = 1 << 12;
         let reader = input.open(progress)?;
         let sink = &mut |line, pair: Result<(&[u8], &[u8]), String>| {
@@ -135,7 +135,7 @@ impl Rows {
     }
 }
 
-/// What the library says, with the flag that helps.
+/// The library's error, with the flag that helps.
 pub(super) fn explained(error: Error) -> anyhow::Error {
     match error {
         Error::DuplicateKey { key } => {
@@ -147,12 +147,12 @@ pub(super) fn explained(error: Error) -> anyhow::Error {
 
 #[derive(Serialize)]
 struct Report {
-    /// The rows read, each as often as it came.
+    /// The rows read, including repeated keys.
     rows: u64,
-    /// Those that could not be read.
+    /// Rows that could not be read.
     skipped: u64,
     first_skipped: Option<String>,
-    /// Those whose key came again.
+    /// Rows whose key came again.
     replaced: u64,
     #[serde(flatten)]
     store: Built,

@@ -1,15 +1,15 @@
-//! What zstd compressed: any number of frames, one after the other.
+//! Decompresses zstd: any number of frames, one after the other.
 
 use std::io::{self, BufRead, Read};
 
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-/// Decoded at once, at least; blocks have up to 128 KiB.
+/// The fewest bytes to decode at a time; blocks have up to 128 KiB.
 const STEP: usize = 1 << 17;
 
-/// The decompressed bytes of a source. Frames that are to be skipped are, and the checksums that
-/// frames have are compared.
+/// Reads the decompressed bytes of a source. Skips skippable frames, and verifies checksums where
+/// frames have them.
 pub(super) struct Zstd<R> {
     source: R,
     decoder: FrameDecoder,
@@ -21,7 +21,7 @@ impl<R: BufRead> Zstd<R> {
         Self { source, decoder: FrameDecoder::new(), in_frame: false }
     }
 
-    /// Goes to the next frame; false if there is none.
+    /// Begins the next frame; returns `false` if there is none.
     fn begin(&mut self) -> io::Result<bool> {
         while !self.source.fill_buf()?.is_empty() {
             match self.decoder.reset(&mut self.source) {
@@ -64,7 +64,7 @@ impl<R: BufRead> Read for Zstd<R> {
             if !self.in_frame && !self.begin()? {
                 return Ok(0);
             }
-            // Before a frame is finished, what later blocks may refer to cannot be collected.
+            // Until a frame ends, the window that later blocks may refer to cannot be collected.
             while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
                 self.decoder
                     .decode_blocks(&mut self.source, BlockDecodingStrategy::UptoBytes(STEP))
@@ -80,7 +80,7 @@ impl<R: BufRead> Read for Zstd<R> {
     }
 }
 
-/// A failure to read stays what it is; all others mean that the bytes are not what zstd writes.
+/// Passes read errors on; all others mean that the bytes are not valid zstd.
 fn failed(error: FrameDecoderError) -> io::Error {
     if let FrameDecoderError::WindowSizeTooBig { max, .. } = error {
         let most = max >> 20;

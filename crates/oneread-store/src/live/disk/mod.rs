@@ -1,4 +1,4 @@
-//! All that a live store asks of a medium, in two small traits, so that a test can be the medium.
+//! The medium of a live store: two small traits, so that tests can simulate it.
 
 mod system;
 
@@ -9,69 +9,68 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How a file is opened.
+/// How to open a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
-    /// To be read; it must be there.
+    /// For reading; the file must exist.
     Read,
-    /// To be read and written; it must be there.
+    /// For reading and writing; the file must exist.
     Write,
-    /// To be read and written, and without bytes: made, or emptied.
+    /// For reading and writing; creates the file or empties it.
     Create,
-    /// As [`Create`](Self::Create), but it must not be there.
+    /// Like [`Create`](Self::Create), but the file must not exist.
     CreateNew,
 }
 
 /// Files and their names, as a live store uses them.
 ///
-/// The [system's](SystemDisk) is the one to use; another one serves tests, or a medium of yours.
-/// What a store believes of it is in `docs/format.md`: bytes are safe once their file was synced,
-/// names once their folder was; what was not synced may be there after a crash, in part and in any
-/// order, or not.
+/// Use the [system's](SystemDisk); other implementations serve tests, or a medium of your own.
+/// `docs/format.md` lists what a store assumes: bytes are safe once their file is synced, names
+/// once their folder is. After a crash, unsynced changes may be on the medium in part, in any
+/// order, or not at all.
 pub trait Disk: Send + Sync + fmt::Debug {
     /// Opens a file.
     ///
     /// # Errors
-    /// Whatever the medium answers.
+    /// Any I/O error of the medium.
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>>;
 
-    /// Gives a file another name; a file that had it is gone. Before and after a crash one of the
-    /// two has the name.
+    /// Renames a file, replacing the file of the new name. The rename is atomic, also in a crash.
     ///
     /// # Errors
-    /// Whatever the medium answers.
+    /// Any I/O error of the medium.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Removes a file.
     ///
     /// # Errors
-    /// Whatever the medium answers.
+    /// Any I/O error of the medium.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// Whether there is a file of this name.
+    /// Reports whether a file of this name exists.
     ///
     /// # Errors
-    /// Whatever the medium answers.
+    /// Any I/O error of the medium.
     fn exists(&self, path: &Path) -> io::Result<bool>;
 
-    /// Makes names in a folder safe: those given, and those taken away.
+    /// Makes the names in a folder safe: created, renamed and removed ones.
     ///
     /// # Errors
-    /// Whatever the medium answers.
+    /// Any I/O error of the medium.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
 
-    /// Takes a lock, which ends with what is returned or with the process; or says who has it, if
-    /// that is known.
+    /// Takes a lock, which ends when the returned value is dropped or with the process. If somebody
+    /// else has it, returns the holder, if known.
     ///
     /// # Errors
-    /// Whatever the medium answers.
+    /// Any I/O error of the medium.
     fn lock(&self, path: &Path) -> io::Result<Result<Box<dyn Lock>, Option<Holder>>>;
 
-    /// The path of the file that a path leads to: the same path, unless it is a link. Two paths of
-    /// one store must lead to the same lock.
+    /// Resolves links: the path of the file that `path` leads to. Two paths of one store must lead
+    /// to the same lock.
     ///
     /// # Errors
-    /// Whatever the medium answers.
+    /// Any I/O error of the medium.
     fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
         Ok(path.to_owned())
     }
@@ -79,22 +78,22 @@ pub trait Disk: Send + Sync + fmt::Debug {
     /// A number that changes when another file gets this name.
     ///
     /// # Errors
-    /// Whatever the medium answers.
+    /// Any I/O error of the medium.
     fn stamp(&self, path: &Path) -> io::Result<u64>;
 }
 
-/// Who holds a lock.
+/// The holder of a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Holder {
-    /// The number of the process.
+    /// The process ID.
     pub process: u32,
-    /// The name of its program, if it is known.
+    /// The name of its program, if known.
     pub program: Option<String>,
 }
 
 impl Holder {
-    /// A process, by its number and the name of its program.
+    /// A process, by its ID and the name of its program.
     #[must_use]
     pub fn new(process: u32, program: Option<String>) -> Self {
         Self { process, program }
@@ -111,72 +110,72 @@ impl fmt::Display for Holder {
     }
 }
 
-/// A lock that is held.
+/// A lock; dropping it releases it.
 pub trait Lock: Send + Sync + fmt::Debug {}
 
 /// An open file.
 pub trait DiskFile: Send + Sync + fmt::Debug {
-    /// The number of its bytes.
+    /// The length in bytes.
     ///
     /// # Errors
-    /// Whatever the medium answers.
+    /// Any I/O error of the medium.
     fn len(&self) -> io::Result<u64>;
 
-    /// Whether it has no bytes.
+    /// Reports whether it has no bytes.
     ///
     /// # Errors
-    /// As [`len`](Self::len).
+    /// Like [`len`](Self::len).
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
     }
 
-    /// Fills the buffer from a position on.
+    /// Fills the buffer from `offset` on.
     ///
     /// # Errors
-    /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if there are fewer bytes; otherwise whatever
-    /// the medium answers.
+    /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if there are fewer bytes; otherwise any I/O
+    /// error of the medium.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 
-    /// Writes bytes at a position; if it is behind the last, zeros lie between.
+    /// Writes bytes at `offset`; fills a gap before it with zeros.
     ///
     /// # Errors
-    /// Whatever the medium answers.
+    /// Any I/O error of the medium.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
-    /// Makes all that was written safe.
+    /// Makes everything written so far safe.
     ///
     /// # Errors
-    /// Whatever the medium answers. Then nobody knows what is safe, and another call would not
+    /// Any I/O error of the medium. Then it is unknown what is safe, and another call would not
     /// tell.
     fn sync(&self) -> io::Result<()>;
 
-    /// Locks the file for whoever makes the sealed store in it a live one, until it is dropped;
-    /// `false` while a [`ReadAt::hold`](crate::ReadAt::hold) holds it for somebody who reads the
-    /// sealed store. By default nothing is done: for a medium where nobody reads so.
+    /// Locks the file exclusively while a sealed store in it becomes a live one, until the file is
+    /// dropped. Returns `false` while a reader of the sealed store [holds](crate::ReadAt::hold) it.
+    /// Does nothing by default: for a medium without such readers.
     ///
     /// # Errors
-    /// Whatever the medium answers.
+    /// Any I/O error of the medium.
     fn try_lock_alone(&self) -> io::Result<bool> {
         Ok(true)
     }
 
-    /// Keeps whoever writes to the store from writing again to pages that the present manifest
-    /// names, until this file is dropped. `false` if the medium cannot do that, as by default.
+    /// Keeps writers from reusing pages that the current manifest names, until this file is
+    /// dropped. Returns `false` if the medium cannot do that, as by default.
     ///
     /// # Errors
-    /// Whatever the medium answers.
+    /// Any I/O error of the medium.
     fn pin(&self) -> io::Result<bool> {
         Ok(false)
     }
 
-    /// Whether somebody has [pinned](Self::pin) the file.
+    /// Reports whether a reader has [pinned](Self::pin) the file.
     fn is_pinned(&self) -> bool {
         false
     }
 
-    /// Cuts the file to so many bytes, or adds zeros.
+    /// Cuts or extends the file to `length` bytes; new bytes are zeros.
     ///
     /// # Errors
-    /// Whatever the medium answers.
+    /// Any I/O error of the medium.
     fn truncate(&self, length: u64) -> io::Result<()>;
 }

@@ -44,7 +44,7 @@ impl Disk for SystemDisk {
     }
 
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-        // Where folders cannot be synced, the system sees to it.
+        // Where folders cannot be synced, the system makes names safe by itself.
         #[cfg(unix)]
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(at(folder))?;
         let _ = folder;
@@ -73,17 +73,17 @@ impl Disk for SystemDisk {
     }
 }
 
-/// Takes a lock, or says who has it.
+/// Takes a lock, or returns its holder.
 fn take_lock(path: &Path) -> io::Result<Result<Box<dyn Lock>, Option<Holder>>> {
     loop {
         let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
         match file.try_lock() {
-            // Whoever held it may have removed the file since it was opened: then another one
-            // has the name by now, or none.
+            // The last holder may have removed the file since it was opened: then another file has
+            // the name by now, or none.
             Ok(()) if !is_at(&file, path)? => {}
             Ok(()) => {
                 let held = Held { path: path.to_owned(), file };
-                // Only for the message that another process shows.
+                // The content only serves the message of other processes.
                 held.file.set_len(0)?;
                 writeln!(&held.file, "{} {}", std::process::id(), program())?;
                 return Ok(Ok(Box::new(held)));
@@ -94,8 +94,8 @@ fn take_lock(path: &Path) -> io::Result<Result<Box<dyn Lock>, Option<Holder>>> {
     }
 }
 
-/// Whether an open file still has this name. Where that cannot be told, lock files are never
-/// removed.
+/// Reports whether an open file still has this name. Where that cannot be determined, lock files
+/// are never removed.
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     #[cfg(unix)]
     {
@@ -114,7 +114,7 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// The name of this program, as far as it is printable.
+/// The printable part of this program's name.
 fn program() -> String {
     const SHOWN: usize = 64;
     let path = std::env::args_os().next().unwrap_or_default();
@@ -122,9 +122,9 @@ fn program() -> String {
     name.chars().filter(|character| !character.is_control()).take(SHOWN).collect()
 }
 
-/// What the one who has the lock has written there.
+/// Reads the holder from the lock file.
 fn holder(file: &mut File) -> Option<Holder> {
-    /// It writes right after it has taken the lock, which may take some time on a busy machine.
+    /// Holders write right after taking the lock, which may take some time on a busy machine.
     const TRIES: u32 = 100;
     for _ in 0..TRIES {
         let mut text = String::new();
@@ -139,7 +139,7 @@ fn holder(file: &mut File) -> Option<Holder> {
     None
 }
 
-/// The system ends the lock with the file.
+/// Closing the file releases the lock.
 #[derive(Debug)]
 struct Held {
     path: PathBuf,
@@ -149,11 +149,11 @@ struct Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // While the lock is still held, so that no other holder's file is removed. Elsewhere the
+        // Removed while the lock is held, so that no other holder's file is removed. Elsewhere the
         // file stays: nobody could tell whether it still has its name.
         #[cfg(unix)]
         if is_at(&self.file, &self.path).unwrap_or(false) {
-            // A file that stays is empty of meaning, and the next one to lock takes it.
+            // A leftover file is harmless; the next process locks it.
             _ = fs::remove_file(&self.path);
         }
     }
@@ -181,7 +181,7 @@ impl DiskFile for SystemFile {
     }
 
     fn sync(&self) -> io::Result<()> {
-        // Its length is data; its times are not.
+        // The length is data; the times are not.
         self.file.sync_data().map_err(at(&self.path))
     }
 
@@ -193,7 +193,7 @@ impl DiskFile for SystemFile {
         }
     }
 
-    // Elsewhere, locks keep others from reading.
+    // On other systems, locks block readers.
     #[cfg(unix)]
     fn pin(&self) -> io::Result<bool> {
         Ok(hold(&self.file) == Hold::Held)
@@ -202,10 +202,10 @@ impl DiskFile for SystemFile {
     #[cfg(unix)]
     fn is_pinned(&self) -> bool {
         match self.file.try_lock() {
-            // Whoever pins the file from here on reads the manifest later.
+            // Readers that pin the file from here on read the manifest later.
             Ok(()) => self.file.unlock().is_err(),
             Err(fs::TryLockError::WouldBlock) => true,
-            // Where files cannot be locked, nobody pins them.
+            // Without file locks there are no pins.
             Err(fs::TryLockError::Error(_)) => false,
         }
     }

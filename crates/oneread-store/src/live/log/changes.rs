@@ -1,10 +1,10 @@
-//! The changes of a batch, as they stand in a record of the log.
+//! The changes of a batch, encoded as in a record of the log.
 
 use super::{ALIGN, CHANGES};
 use crate::Error;
 use crate::format::{KEY_BYTES, short_at, word_at};
 
-/// The bit of a key's length that says that a value follows.
+/// The bit of a key's length that announces a value.
 const HAS_VALUE: u16 = 1 << 15;
 
 /// The longest value: a record's length has 32 bits.
@@ -12,10 +12,10 @@ const VALUE_BYTES: usize = 1 << 30;
 /// The longest batch.
 const BATCH_BYTES: usize = (1 << 31) - 1;
 
-/// The changes of a batch, as they stand in a record.
+/// The changes of a batch, encoded as in a record.
 #[derive(Clone, Debug, Default)]
 pub(in crate::live) struct Changes {
-    /// A record without its first fields, which are filled in when it is written.
+    /// A record whose first fields are filled in when it is written.
     pub(super) record: Vec<u8>,
     count: usize,
 }
@@ -64,7 +64,7 @@ impl Changes {
         self.count = 0;
     }
 
-    /// Each key, with its value if it is not deleted.
+    /// Calls `change` with each key, and its value unless it is deleted.
     pub(in crate::live) fn each(&self, mut change: impl FnMut(&[u8], Option<&[u8]>)) {
         let mut rest = self.record.get(CHANGES..).unwrap_or_default();
         while let Some((key, value, after)) = next_change(rest) {
@@ -74,10 +74,10 @@ impl Changes {
     }
 }
 
-/// A key, its value if it is not deleted, and what follows.
+/// A key, its value unless it is deleted, and the rest of the bytes.
 type ChangeAndRest<'a> = (&'a [u8], Option<&'a [u8]>, &'a [u8]);
 
-/// The change that the bytes begin with, and the rest.
+/// Decodes the first change, and returns the rest of the bytes.
 pub(super) fn next_change(bytes: &[u8]) -> Option<ChangeAndRest<'_>> {
     let (length, mut rest) = bytes.split_at_checked(2)?;
     let length = short_at(length, 0);

@@ -13,7 +13,7 @@ use super::disk::Simulated;
 use super::{Model, PATH, assert_same, contents, create, open, random_batch, small};
 use crate::{below, builder, model, pairs, random};
 
-/// A sealed store of some hundred pairs, a few of them with large values, and its model.
+/// A sealed store of some hundred pairs, a few with large values, and its model.
 fn sealed(count: u64) -> (Vec<u8>, Model) {
     let pairs = pairs(count, 3, |_| 16, |random| [50, 100, 900, 3000][below(random, 4) as usize]);
     let bytes = builder(Options::new().segment_pages(16), &pairs).finish_in_memory().unwrap().0;
@@ -27,7 +27,7 @@ fn a_sealed_store_becomes_live_without_a_page_being_written() {
     disk.set_bytes(PATH, bytes.clone());
     let store = open(disk.arc(), small()).unwrap();
     assert_same(&store, &model);
-    // Only the first page has changed: it says that the store is live.
+    // Only the first page has changed: it is marked as live.
     let now = disk.bytes(PATH).unwrap();
     assert!(now.len() == bytes.len() && now[4096..] == bytes[4096..] && now[..4096] != bytes[..4096]);
     assert!(matches!(Sealed::open_in(now), Err(Error::Live { .. })));
@@ -35,7 +35,7 @@ fn a_sealed_store_becomes_live_without_a_page_being_written() {
     let mut store = Some(store);
     for number in 1..400u64 {
         let mut batch = random_batch(&mut random, 300, number, &mut model);
-        // Keys of the sealed store go too.
+        // Deletes keys of the sealed store too.
         let key = model.keys().nth(below(&mut random, model.len() as u64) as usize).unwrap().clone();
         batch.delete(&key).unwrap();
         model.remove(&key);
@@ -88,7 +88,7 @@ fn a_backup_opens_as_sealed_and_as_live() {
     let report = store.backup(copy).unwrap();
     assert_eq!(report.items, model.len() as u64);
     assert!(matches!(store.backup(copy), Err(Error::Exists)));
-    // What comes later is not in it.
+    // Later changes are not in the copy.
     store.put(b"later", b"").unwrap();
     let bytes = disk.bytes(copy).unwrap();
     assert!(verify_in(&bytes).unwrap().is_whole());
@@ -110,7 +110,7 @@ fn files_that_do_not_belong_together_are_refused() {
     drop(create(disk.arc(), small()).unwrap());
     assert!(matches!(create(disk.arc(), small()), Err(Error::Exists)));
     let live = disk.bytes(PATH).unwrap();
-    // A sealed store of the same name, and the file of another live one.
+    // A sealed store of the same name, and the file of another live store.
     let other = Simulated::default();
     drop(create(other.arc(), small()).unwrap());
     for file in [bytes, other.bytes(PATH).unwrap()] {
@@ -118,7 +118,7 @@ fn files_that_do_not_belong_together_are_refused() {
         mixed.set_bytes(PATH, file);
         assert!(matches!(open(mixed.arc(), small()), Err(Error::Live { .. })));
     }
-    // A live one without what is beside it.
+    // The file of a live store without the others.
     let alone = Simulated::default();
     alone.set_bytes(PATH, live);
     assert!(matches!(open(alone.arc(), small()), Err(Error::Live { .. })));
@@ -126,14 +126,13 @@ fn files_that_do_not_belong_together_are_refused() {
     assert!(matches!(open(alone.arc(), small()), Err(Error::NotAStore)));
 }
 
-/// What is done does not wait for the disk.
+/// Options under which changes do not wait for the disk.
 fn unsynced() -> StoreOptions {
     small().sync(SyncPolicy::Never)
 }
 
-/// While a sealed store was open, another process could make it live and write over its pages. A
-/// reader then got errors for most keys, and now and then a newer value, or none for a key that
-/// both stores had.
+/// Another process could make an open sealed store live and overwrite its pages. A reader then got
+/// errors for most keys, and sometimes a newer value, or none for a key of both stores.
 #[test]
 fn a_sealed_store_that_is_open_does_not_become_live() {
     let folder = tempfile::tempdir().unwrap();
@@ -167,7 +166,7 @@ fn a_sealed_store_that_is_open_does_not_become_live() {
     drop(mapped);
     assert!(matches!(change(), Err(Error::InUse)));
     assert_unchanged(&own, &pairs);
-    // Nothing is left behind, and another store may take the name.
+    // No other file remains, and another store may take the name.
     assert_eq!(files(), 1);
     let others = vec![(b"other".to_vec(), b"1".to_vec())];
     builder(Options::new(), &others).finish(&path).unwrap();
@@ -196,7 +195,7 @@ fn a_store_that_is_half_live_becomes_live_only_when_nobody_reads_it() {
     assert!(matches!(Sealed::open(&path), Err(Error::Live { .. })));
 }
 
-/// A reader that makes the store live when it is asked to keep others from it.
+/// A reader that makes the store live when it is asked to hold it.
 struct Late<'a>(FileReader, &'a Path);
 
 impl ReadAt for Late<'_> {
@@ -220,7 +219,7 @@ fn a_reader_that_comes_while_a_store_becomes_live_is_told() {
     let path = folder.path().join("a.store");
     let pairs = pairs(100, 3, |_| 16, |_| 100);
     builder(Options::new(), &pairs).finish(&path).unwrap();
-    // Who makes it live has the lock, and fails in the end.
+    // Another process is making it live, holds the lock, and fails in the end.
     let file = std::fs::File::open(&path).unwrap();
     file.lock().unwrap();
     let (sender, receiver) = std::sync::mpsc::channel();
@@ -230,7 +229,7 @@ fn a_reader_that_comes_while_a_store_becomes_live_is_told() {
         file.unlock().unwrap();
         assert!(receiver.recv().unwrap().contains(&pairs[0].0).unwrap());
     });
-    // Or has had it, after the reader had seen the header of a sealed store.
+    // Another process has made it live since the reader saw a sealed header.
     let late = Sealed::open_in(Late(FileReader::open(&path).unwrap(), &path));
     assert!(matches!(late, Err(Error::Live { .. })));
 }

@@ -1,4 +1,4 @@
-//! What growth and churn leave: reads, memory, disk.
+//! Growth and churn: reads, memory and disk afterwards.
 
 use oneread_store::{Store, StoreOptions, SyncPolicy};
 
@@ -10,7 +10,7 @@ fn key(number: u64) -> [u8; 16] {
     bytes(&mut random(number), 16).try_into().unwrap()
 }
 
-/// Pages read a hit and a miss.
+/// Pages read per hit and per miss.
 fn reads(store: &Store, alive: std::ops::Range<u64>) -> (f64, f64) {
     let before = store.reads();
     for number in alive.clone() {
@@ -35,13 +35,12 @@ fn churn_leaves_one_read_a_hit_and_full_pages() {
         store.checkpoint().unwrap();
         let (stats, (hit, miss)) = (store.stats().unwrap(), reads(&store, alive.clone()));
         assert_eq!(stats.items, alive.end - alive.start);
-        // 180,000 lookups at a rate of .01 differ from it by .0002 on average; the bounds are those
-        // that a user is told.
+        // 180,000 lookups at a rate of 0.01 have a standard deviation of 0.0002. The bounds are the
+        // documented ones.
         assert!(hit <= 1.02 && miss <= 0.012, "{what}: {hit} reads a hit, {miss} a miss");
         assert!(stats.ram_bytes_per_key <= 1.8, "{what}: {} bytes a key", stats.ram_bytes_per_key);
         let raw = (stats.key_bytes + stats.value_bytes) as f64;
-        // Pages that wait for a checkpoint are counted, and logs are not: they do not grow with the
-        // store.
+        // Counts pages that wait for a checkpoint, but not logs, which do not grow with the store.
         let disk = stats.used_bytes as f64 / raw;
         assert!(disk <= 1.4, "{what}: {disk} times its keys and values");
     };
@@ -68,7 +67,7 @@ fn churn_leaves_one_read_a_hit_and_full_pages() {
     }
     check("churned", gone..next);
     assert!(store.verify().unwrap().is_whole());
-    // What deletions leave is used again.
+    // Pages freed by deletions are reused.
     let most = store.stats().unwrap().disk_bytes;
     for number in gone..next {
         store.delete(&key(number)).unwrap();

@@ -1,4 +1,4 @@
-//! The number of keys, as everything that tells it tells it.
+//! The number of keys, from every source.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -12,13 +12,12 @@ use super::disk::Simulated;
 use super::{Model, PATH, create, open, random_batch, small};
 use crate::{below, builder, pairs, random};
 
-/// All that tells how many keys there are says the same as the model, and the bytes of keys and
-/// values are right too.
+/// Checks that every count of keys agrees with the model, and the bytes of keys and values too.
 fn assert_counts(store: &Store, model: &Model) {
     let items = model.len() as u64;
     let bytes = |(key, value): (&Vec<u8>, &Vec<u8>)| [key.len() as u64, value.len() as u64];
     let bytes = model.iter().map(bytes).fold([0, 0], |sum, next| [sum[0] + next[0], sum[1] + next[1]]);
-    // Whichever is asked first has to look for keys on pages; then, those that it found are known.
+    // The first call searches keys on pages; later calls know the result.
     let stats = store.stats().unwrap();
     assert_eq!(store.len().unwrap(), items);
     assert_eq!((stats.items, [stats.key_bytes, stats.value_bytes]), (items, bytes));
@@ -29,7 +28,7 @@ fn assert_counts(store: &Store, model: &Model) {
     assert_eq!(found.items, items);
 }
 
-/// What is done to a store and to a model of it.
+/// An operation on a store and its model.
 #[derive(Clone, Debug)]
 enum Step {
     Put(u8, u16),
@@ -60,7 +59,7 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// `stats().items` and `verify` counted the keys on pages alone: after 100,000 deletions of
+    /// `stats().items` and `verify` counted only the keys on pages: after 100,000 deletions from
     /// 2,000,000 keys they said 1,979,185.
     #[test]
     fn everything_counts_as_a_map_does(
@@ -138,7 +137,7 @@ fn a_count_beside_those_who_overwrite_is_always_the_same() {
     let options =
         StoreOptions::new().sync(SyncPolicy::Never).buffer_bytes(30_000).segment_pages(6).slack_pages(20);
     let store = Store::open(&path, options).unwrap();
-    /// Ends those who write, also when an assertion fails.
+    /// Stops the writers, even if an assertion fails.
     struct Stop<'a>(&'a AtomicBool);
     impl Drop for Stop<'_> {
         fn drop(&mut self) {
@@ -153,7 +152,7 @@ fn a_count_beside_those_who_overwrite_is_always_the_same() {
             scope.spawn(move || {
                 let mut random = random(seed);
                 while !done.load(Relaxed) {
-                    // A key goes away and comes back at one moment.
+                    // Deletes a key and puts it back in one batch.
                     let key = below(&mut random, KEYS).to_be_bytes();
                     let mut batch = Batch::new();
                     batch.delete(&key).unwrap();
@@ -164,7 +163,7 @@ fn a_count_beside_those_who_overwrite_is_always_the_same() {
             });
         }
         let checkpoints = store.stats().unwrap().checkpoints;
-        // Until some buffers have come to pages meanwhile.
+        // Until some buffers have been merged meanwhile.
         while store.stats().unwrap().checkpoints < checkpoints + 5 {
             assert_eq!(store.len().unwrap(), KEYS);
             assert_eq!(store.stats().unwrap().items, KEYS);

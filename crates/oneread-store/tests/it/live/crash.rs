@@ -1,4 +1,4 @@
-//! A crash before every operation on the disk, and a look at what is there then.
+//! A crash before every disk operation, and a check of the remains.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -10,14 +10,14 @@ use super::disk::{Simulated, Trouble};
 use super::{COUNTER, Model, PATH, assert_same, contents, create, open, random_batch, small};
 use crate::{below, random};
 
-/// What was done, and what of it must be there after a crash.
+/// What was written, and what must survive a crash.
 struct Oracle {
-    /// After so many batches.
+    /// The state after each number of batches.
     models: Vec<Model>,
-    /// Batches that must be there.
+    /// Batches that must survive.
     safe: usize,
     created: bool,
-    /// Batches are safe when they are acknowledged.
+    /// Whether batches are safe when they are acknowledged.
     always: bool,
     crashes: u64,
     seed: u64,
@@ -26,10 +26,10 @@ struct Oracle {
 
 const COPY: &str = "copy.store";
 
-/// Opens what a crash has left, and compares it with the oracle.
+/// Opens the remains of a crash, and compares them with the oracle.
 fn check(disk: &Simulated, oracle: &mut Oracle, options: &StoreOptions) {
     oracle.crashes += 1;
-    // Now and then only the process ends, and what it wrote is there but not safe.
+    // Sometimes only the process ends, and what it wrote survives unsynced.
     let killed = below(&mut oracle.random, 4) == 0;
     let left = if killed { disk.killed() } else { disk.crashed(&mut oracle.random) };
     let opened = open(left.arc(), options.clone());
@@ -41,7 +41,7 @@ fn check(disk: &Simulated, oracle: &mut Oracle, options: &StoreOptions) {
     let number = counted(&store);
     assert!((oracle.safe..oracle.models.len()).contains(&number), "{number} is not among {}..", oracle.safe);
     assert_same(&store, &oracle.models[number]);
-    // A copy is whole, if it is there.
+    // A copy is whole, if it exists.
     if let Some(bytes) = left.bytes(COPY) {
         assert!(verify_in(&bytes).unwrap().is_whole());
         let copy = Sealed::open_in(bytes).unwrap();
@@ -49,7 +49,7 @@ fn check(disk: &Simulated, oracle: &mut Oracle, options: &StoreOptions) {
         let number = pairs.get(COUNTER).map_or(0, |bytes| u64::from_le_bytes(bytes[..].try_into().unwrap()));
         assert!(pairs == oracle.models[number as usize]);
     }
-    // Sometimes it goes on, and crashes once more.
+    // Sometimes writing continues until another crash.
     if killed || below(&mut oracle.random, 4) == 0 {
         let mut models = vec![oracle.models[number].clone()];
         let last = left.operations() + below(&mut oracle.random, 40);
@@ -82,7 +82,7 @@ fn counted(store: &Store) -> usize {
     found.map_or(0, |bytes| u64::from_le_bytes(bytes[..].try_into().unwrap())) as usize
 }
 
-/// Runs a workload with a crash before every operation; how many there were.
+/// Runs a workload with a crash before every operation; returns the number of operations.
 fn run(seed: u64, batches: u64, options: &StoreOptions, always: bool) -> u64 {
     let disk = Simulated::default();
     let oracle = Arc::new(Mutex::new(Oracle {
@@ -155,8 +155,8 @@ fn nothing_acknowledged_is_lost_whenever_it_crashes() {
     assert!(some(0..8, 60) > 1000);
 }
 
-/// A record that a crash had cut off ended in zeros. When the file grew after the next opening, and
-/// a second crash lost what had been written in its place, it was whole again.
+/// A torn record ended in zeros. When the file grew after reopening, and a second crash lost the
+/// record written in its place, the old record was whole again.
 #[test]
 fn a_record_that_was_cut_off_stays_away() {
     const LOG: &str = "live.store.log1";
@@ -207,7 +207,7 @@ fn a_full_disk_is_an_error_and_the_store_goes_on_when_there_is_room() {
                     assert_eq!(source.kind(), std::io::ErrorKind::StorageFull);
                     errors += 1;
                     assert_same(&store, &model);
-                    // Once there is room, it works; and what failed can be done again.
+                    // With room it works again, and failed operations can be repeated.
                     if errors % 3 == 0 {
                         disk.set_trouble(None);
                         store.batch(&mut batch).unwrap();
@@ -257,7 +257,7 @@ fn a_failed_sync_is_told_ends_writing_and_opening_recovers() {
         if !failed {
             continue;
         }
-        // Nothing is written any more, and what is there can be read.
+        // Nothing more is written, and the store can still be read.
         let mut batch = Batch::new();
         batch.put(b"more", b"").unwrap();
         assert!(matches!(store.batch(&mut batch), Err(Error::Failed { .. })));

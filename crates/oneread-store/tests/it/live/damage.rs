@@ -6,7 +6,7 @@ use super::disk::Simulated;
 use super::{Model, PATH, contents, create, open, random_batch, small};
 use crate::random;
 
-/// A store with a few segments, large values, and changes in both logs; and all states that it had.
+/// A store with a few segments, large values, and changes in both logs; and all its earlier states.
 fn store() -> (Simulated, Vec<Model>) {
     let disk = Simulated::default();
     let store = create(disk.arc(), small()).unwrap();
@@ -25,7 +25,7 @@ fn store() -> (Simulated, Vec<Model>) {
     (disk, models)
 }
 
-/// What becomes of a damaged store. Whether the damage was noticed.
+/// Opens a damaged store and checks it; returns whether the damage was noticed.
 fn ask(disk: &Simulated, models: &[Model], file: &str, what: &str) -> bool {
     let model = models.last().unwrap();
     let store = match open(disk.arc(), small()) {
@@ -33,8 +33,8 @@ fn ask(disk: &Simulated, models: &[Model], file: &str, what: &str) -> bool {
         Err(error) => {
             assert!(!error.to_string().is_empty());
             if file.contains("log") {
-                // What was lost may have come to pages in part; but no key has a value that it
-                // never had.
+                // Lost changes may have been merged in part, but no key has a value that it never
+                // had.
                 let store = open(disk.arc(), small().lose_damaged_log(true)).unwrap();
                 let found = contents(&store);
                 let had = |key, value| models.iter().any(|model| model.get(key) == Some(value));
@@ -51,7 +51,7 @@ fn ask(disk: &Simulated, models: &[Model], file: &str, what: &str) -> bool {
     !found.is_whole()
 }
 
-/// Each key has its value, or an error; and few have errors.
+/// Checks that each key has its value or an error, and that few have errors.
 fn right_or_error(store: &Store, model: &Model, what: &str) {
     let mut errors = 0;
     for (key, value) in model {
@@ -63,7 +63,7 @@ fn right_or_error(store: &Store, model: &Model, what: &str) {
             }
         }
     }
-    // A segment at most.
+    // One segment at most.
     assert!(errors < model.len(), "{what}: no key can be read");
 }
 
@@ -81,7 +81,7 @@ fn flip(step: usize) {
             copy.set_bytes(&name, flipped);
             tried += 1;
             if !ask(&copy, &models, &name, &format!("{name}, byte {at}")) {
-                // Only where nothing is: free slots, and behind the end of a log or of a large
+                // Only in unused bytes: free slots, and behind the end of a log or of a large
                 // value.
                 assert!(name == PATH || name.contains("log"), "{name}, byte {at}");
                 unnoticed += 1;
@@ -101,8 +101,7 @@ fn cut(step: usize) {
             let copy = disk.copy();
             copy.set_bytes(&name, bytes[..length].to_vec());
             let what = format!("{name} cut to {length}");
-            // A cut of the main file may take all segments, and then there may be no key left that
-            // can be read.
+            // Cutting the main file may remove all segments, and then no key may be readable.
             if name == PATH {
                 let Ok(store) = open(copy.arc(), small()) else { continue };
                 for (key, value) in models.last().unwrap() {

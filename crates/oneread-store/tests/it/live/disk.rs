@@ -1,8 +1,8 @@
-//! A disk that can crash, be full, and fail to sync.
+//! A simulated disk that can crash, be full, and fail to sync.
 //!
-//! What was written is seen at once, and is safe when its file was synced; names are safe when
-//! their folder was. A crash keeps what is safe, and of the rest what chance says: of each write
-//! all, nothing, or any of its sectors of 512 bytes; of names the first few changes.
+//! Writes are visible at once. Bytes are safe when their file is synced, names when their folder
+//! is. A crash keeps what is safe, and a random part of the rest: all, nothing, or any 512-byte
+//! sectors of each write; a prefix of the changes of names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -41,11 +41,11 @@ fn put(bytes: &mut Vec<u8>, offset: usize, written: &[u8]) {
 
 #[derive(Clone, Debug, Default)]
 struct Bytes {
-    /// What is seen.
+    /// The visible content.
     now: Vec<u8>,
-    /// What is safe.
+    /// The safe content.
     safe: Vec<u8>,
-    /// What was done since.
+    /// The changes since the last sync.
     pending: Vec<Change>,
 }
 
@@ -70,14 +70,14 @@ impl Naming {
     }
 }
 
-/// What goes wrong, from which operation on.
+/// A failure, and the operation at which it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
-    /// Nothing more can be written, until there is room again.
+    /// The disk is full until there is room again.
     Full(u64),
-    /// One sync fails, and what it was to make safe never will be.
+    /// One sync fails, and its data is never safe.
     Sync(u64),
-    /// Nothing works any more.
+    /// Every operation fails.
     Off(u64),
 }
 
@@ -127,12 +127,12 @@ impl Simulated {
         self.0.state.lock().unwrap().trouble = trouble;
     }
 
-    /// Operations that changed something, so far.
+    /// The number of operations that changed something.
     pub(crate) fn operations(&self) -> u64 {
         self.0.state.lock().unwrap().operations
     }
 
-    /// What a crash at this moment leaves.
+    /// The remains of a crash at this moment.
     pub(crate) fn crashed(&self, random: &mut Pcg64Mcg) -> Self {
         let state = self.0.state.lock().unwrap();
         let mut names = state.safe_names.clone();
@@ -164,7 +164,7 @@ impl Simulated {
         Self(Arc::new(Inner { state: Mutex::new(state), hook: Mutex::new(None) }))
     }
 
-    /// What a killed process leaves: all that it wrote, safe or not.
+    /// The remains of a killed process: all its writes, safe or not.
     pub(crate) fn killed(&self) -> Self {
         let state = self.0.state.lock().unwrap();
         let state = State {
@@ -183,7 +183,7 @@ impl Simulated {
         state.names.get(path.as_ref()).map(|&file| state.files[file].now.clone())
     }
 
-    /// Puts a file there, safe.
+    /// Adds a file that is safe.
     pub(crate) fn set_bytes(&self, path: impl AsRef<Path>, bytes: Vec<u8>) {
         let mut state = self.0.state.lock().unwrap();
         let file = state.files.len();
@@ -206,7 +206,7 @@ impl Simulated {
         copy
     }
 
-    /// Counts an operation; an error if it must not be. Whether it is the sync that fails.
+    /// Counts an operation, or fails if it must. Returns whether this is the failing sync.
     fn operation(&self, writes: bool, syncs: bool) -> io::Result<bool> {
         let hook = self.0.hook.lock().unwrap().take();
         if let Some(mut hook) = hook {
@@ -327,7 +327,7 @@ struct SimulatedFile {
 impl SimulatedFile {
     fn change(&self, change: Change) -> io::Result<()> {
         if let Err(error) = self.disk.operation(true, false) {
-            // A disk that is full takes a part.
+            // A full disk accepts a part.
             if let (Change::Write(offset, bytes), io::ErrorKind::StorageFull) = (&change, error.kind()) {
                 self.apply(Change::Write(*offset, bytes[..bytes.len() / 2].to_vec()));
             }
@@ -365,8 +365,8 @@ impl DiskFile for SimulatedFile {
         let bytes = &mut self.disk.0.state.lock().unwrap().files[self.file];
         let pending = std::mem::take(&mut bytes.pending);
         if fails {
-            // As systems do: what could not be written is forgotten, and the next sync succeeds
-            // without it.
+            // As in real systems: the failed data is forgotten, and the next sync succeeds without
+            // it.
             return Err(io::Error::other("the sync failed"));
         }
         pending.iter().for_each(|change| change.apply(&mut bytes.safe));
@@ -396,6 +396,6 @@ fn a_crash_keeps_what_is_safe_and_parts_of_the_rest() {
         assert!(bytes[100..1600].chunk_by(|a, b| a == b).count() <= 4);
         seen.insert(bytes);
     }
-    // Four sectors, or parts of them, each old or new.
+    // Four sectors or parts of them, each old or new.
     assert_eq!(seen.len(), 16);
 }

@@ -1,5 +1,5 @@
-//! Forging files: parts of them are changed, and their checksums made right as `docs/format.md`
-//! says, apart from the library.
+//! Forges files: changes parts of them and fixes their checksums by `docs/format.md`, independently
+//! of the library.
 
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use super::disk::Simulated;
 use crate::below;
 
-/// Changes some fields of a range, to anything or to what often goes wrong.
+/// Changes some fields of a range, at random or to typical bad values.
 pub(crate) fn spoil(bytes: &mut [u8], random: &mut Pcg64Mcg) {
     for _ in 0..=below(random, 3) {
         let size = [1, 2, 4, 8][below(random, 4) as usize].min(bytes.len());
@@ -49,8 +49,7 @@ fn seal_manifest(bytes: &mut [u8]) {
     bytes[end..].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// The pages of the main file that have a right checksum, but for the header: pages and
-/// descriptions.
+/// The pages of the main file with a right checksum, except the header: pages and descriptions.
 fn sealed_pages(data: &[u8]) -> Vec<usize> {
     let right = |&page: &usize| {
         let page = &data[4096 * page..4096 * (page + 1)];
@@ -59,13 +58,13 @@ fn sealed_pages(data: &[u8]) -> Vec<usize> {
     (1..data.len() / 4096).filter(right).collect()
 }
 
-/// Changes one part of a store's files, and makes the checksums right again.
+/// Changes one part of a store's files, and fixes the checksums.
 pub(crate) fn live(disk: &Simulated, path: &str, random: &mut Pcg64Mcg) -> Simulated {
     let manifest_path = format!("{path}.manifest");
     let copy = disk.copy();
     let (mut manifest, mut data) = (disk.bytes(&manifest_path).unwrap(), disk.bytes(path).unwrap());
     match below(random, 10) {
-        // The manifest: any of it, or the fields alone.
+        // The manifest: any byte, or only the fields.
         0..=2 => {
             let end = if below(random, 4) > 0 { 160 } else { manifest.len() - 8 };
             spoil(&mut manifest[8..end], random);
@@ -75,7 +74,7 @@ pub(crate) fn live(disk: &Simulated, path: &str, random: &mut Pcg64Mcg) -> Simul
         // A segment's description, with its checksum in the manifest.
         3..=5 => {
             let segments = u64::from(word(&manifest, 104));
-            // A store that began as a sealed one has the header of that before its segments.
+            // A store that began as a sealed one has that header before its segments.
             let entry = 160 + 4096 * usize::from(manifest[10]) + 32 * below(random, segments) as usize;
             let (slot, count) = (word(&manifest, entry + 12) as usize, word(&manifest, entry + 16) as usize);
             if slot == u32::MAX as usize {

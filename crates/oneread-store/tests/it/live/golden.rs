@@ -1,4 +1,4 @@
-//! The files of a live store of each version, forever.
+//! Golden files of live stores: every version stays readable forever.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use oneread_store::{Store, StoreOptions, SyncPolicy};
 
 use super::{Model, assert_same, small};
 
-/// The files of a store; that of the lock is made when it is opened.
+/// The files of a store; opening creates the lock file.
 const FILES: [&str; 4] = ["live.store", "live.store.manifest", "live.store.log0", "live.store.log1"];
 
-/// How a store began.
+/// The origin of a store.
 #[derive(Clone, Copy)]
 enum Began {
     Empty,
@@ -22,9 +22,9 @@ fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
 }
 
-/// What is done to it: numbers in decimal with their squares, of which some are deleted, some get
-/// another value, and some a large one. The last changes stay in the log; all of them, in one that
-/// began as a sealed store, whose pages are then still its own.
+/// Changes a store: decimal numbers as keys with their squares as values. Some are deleted, some
+/// get another value, some a large one. The last changes stay in the log. In a store that began as
+/// a sealed one all changes stay there, so that its pages are still the sealed ones.
 fn change(store: Option<&Store>, began: Began) -> Model {
     let mut model = Model::new();
     let mut set = |key: String, value: Option<Vec<u8>>| {
@@ -43,7 +43,7 @@ fn change(store: Option<&Store>, began: Began) -> Model {
     let large = |bytes: u32| -> Vec<u8> { (0..bytes).map(|n| (n % 251) as u8).collect() };
     match began {
         Began::Empty => (0..400).for_each(|n| set(n.to_string(), Some(square(n).repeat(12)))),
-        // These are there. They are put again where only the model is asked for.
+        // These keys exist already; they are put again when only the model is wanted.
         Began::Sealed if store.is_none() => {
             (0..200).for_each(|n| set(n.to_string(), Some(square(n))));
             set("large".to_owned(), Some(large(5000)));
@@ -61,8 +61,8 @@ fn change(store: Option<&Store>, began: Began) -> Model {
     model
 }
 
-/// The files of version 1. `ONEREAD_BLESS=1 cargo test` writes them if they are missing; files that
-/// are there are never changed.
+/// Writes the files of version 1 if they are missing (`ONEREAD_BLESS=1 cargo test`); never changes
+/// existing files.
 fn bless(name: &str, began: Began) {
     let folder = golden(name);
     if std::env::var_os("ONEREAD_BLESS").is_none() || folder.exists() {

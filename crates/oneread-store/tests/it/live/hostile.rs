@@ -1,5 +1,5 @@
-//! Files that somebody forged, with right checksums: refused, or they answer; nothing panics, hangs
-//! or takes much memory.
+//! Forged files with right checksums are refused or answer; nothing panics, hangs or takes much
+//! memory.
 
 use oneread_store::{Builder, Options, Sealed, StoreOptions, verify_in};
 
@@ -18,7 +18,7 @@ fn store() -> Simulated {
     disk
 }
 
-/// Asks for everything, and changes much of it; only panics count.
+/// Reads everything, and changes much of it; only panics count.
 fn ask(disk: &Simulated, with_backup: bool) {
     for options in [small(), small().lose_damaged_log(true)] {
         let Ok(store) = open(disk.arc(), options) else { continue };
@@ -66,7 +66,7 @@ fn forged(seed: u64, rounds: u64) {
     let stores = [store(), adopted()];
     let mut panics = Vec::new();
     for round in 0..rounds {
-        // Each round has its own numbers, so that a panic can be told by its round.
+        // Each round has its own random numbers, so that a panic is reproducible by its round.
         let mut random = random(seed + round);
         let forged = forge::live(&stores[(round % 2) as usize], PATH, &mut random);
         let done = std::panic::catch_unwind(|| ask(&forged, round % 32 == 0));
@@ -86,7 +86,7 @@ fn many_forged_files_are_refused_or_answer() {
     forged(1 << 32, 300_000);
 }
 
-/// Asks a sealed store for everything; only panics count.
+/// Reads everything in a sealed store; only panics count.
 fn ask_sealed(bytes: &[u8]) {
     _ = verify_in(&bytes);
     let Ok(store) = Sealed::open_in(bytes) else { return };
@@ -106,7 +106,7 @@ fn forged_sealed_files_are_refused_or_answer() {
         let forged = forge::sealed(&whole, &mut random(9 + round));
         let done = std::panic::catch_unwind(|| {
             ask_sealed(&forged);
-            // The same bytes as what a live store begins with.
+            // The same bytes as the origin of a live store.
             let disk = Simulated::default();
             disk.set_bytes(PATH, forged.clone());
             if round % 10 == 0 {
@@ -119,8 +119,8 @@ fn forged_sealed_files_are_refused_or_answer() {
 
 #[test]
 fn stores_have_random_seeds_by_default() {
-    // With a seed that everybody knows, anybody can prepare keys that collide. Two random ones are
-    // the same, or 0, with a chance of about 2^-62.
+    // Known seeds would let anybody prepare colliding keys. Two random seeds are equal, or 0, with
+    // a chance of about 2^-62.
     let mut seeds = std::collections::BTreeSet::from([0]);
     for _ in 0..2 {
         let sealed = Builder::new(Options::new()).unwrap().finish_in_memory().unwrap().0;

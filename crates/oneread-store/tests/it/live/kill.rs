@@ -10,7 +10,7 @@ use oneread_store::{Store, StoreOptions};
 use super::{COUNTER, Model, assert_same, random_batch, small};
 use crate::{below, random};
 
-/// The folder of the store, for the child.
+/// Tells the child process the folder of the store.
 const FOLDER: &str = "ONEREAD_KILL_FOLDER";
 
 fn options() -> StoreOptions {
@@ -21,13 +21,13 @@ fn number(store: &Store) -> u64 {
     store.get(COUNTER).unwrap().map_or(0, |bytes| u64::from_le_bytes(bytes[..].try_into().unwrap()))
 }
 
-/// Batch `number` of the workload, whoever makes it.
+/// Batch `number` of the workload, the same in every process.
 fn batch(number: u64, model: &mut Model) -> oneread_store::Batch {
     random_batch(&mut random(number), 400, number, model)
 }
 
-/// Not a test: writes until it is killed, and says what was acknowledged. Without a folder there is
-/// nothing to do.
+/// Not a test: the child process, which writes until it is killed and reports what was
+/// acknowledged. Does nothing without a folder.
 #[test]
 fn child() {
     let Ok(folder) = std::env::var(FOLDER) else { return };
@@ -37,7 +37,7 @@ fn child() {
     loop {
         last += 1;
         store.batch(&mut batch(last, &mut Model::new())).unwrap();
-        // At once, so that it is whole or not there.
+        // In one write, so that the line is whole or missing.
         out.write_all(format!("acknowledged {last}\n").as_bytes()).unwrap();
     }
 }
@@ -72,7 +72,7 @@ fn rounds(count: u64) {
         let acknowledged: u64 = reader.join().unwrap();
         let store = Store::open(&path, options()).unwrap();
         let found = number(&store);
-        // The last one may have been safe, but killed before it was said.
+        // The last batch may be safe although its report was cut off.
         assert!(found >= acknowledged && found >= done && found <= acknowledged.max(done) + 1);
         while done < found {
             done += 1;

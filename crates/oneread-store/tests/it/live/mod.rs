@@ -28,10 +28,10 @@ use crate::{below, bytes};
 
 const PATH: &str = "live.store";
 
-/// What a store should have.
+/// The expected content of a store.
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// Everything is small, so that little work has splits, checkpoints and more than one log.
+/// Small limits, so that little work causes splits, checkpoints and several logs.
 fn small() -> StoreOptions {
     StoreOptions::new().seed(7).buffer_bytes(6000).segment_pages(3).slack_pages(6).background(false)
 }
@@ -44,11 +44,11 @@ fn create(disk: Arc<dyn Disk>, options: StoreOptions) -> Result<Store, Error> {
     Store::create_on(disk, Path::new(PATH), options)
 }
 
-/// The key that says how many batches there were.
+/// The key with the number of batches.
 const COUNTER: &[u8] = b"#";
 
-/// A batch of random changes, and what comes of them. The keys are few, and values of all kinds of
-/// lengths.
+/// Draws a batch of random changes, and applies it to the model. Keys are few, values have all
+/// kinds of lengths.
 fn random_batch(random: &mut Pcg64Mcg, keys: u64, number: u64, model: &mut Model) -> Batch {
     let mut batch = Batch::new();
     for _ in 0..below(random, 6) {
@@ -70,7 +70,7 @@ fn random_batch(random: &mut Pcg64Mcg, keys: u64, number: u64, model: &mut Model
     batch
 }
 
-/// All that a store has.
+/// All pairs of a store.
 fn contents(store: &Store) -> Model {
     let mut all = Model::new();
     for pair in store.iter() {

@@ -6,7 +6,7 @@ use oneread_store::{Batch, Store, StoreOptions, SyncPolicy};
 
 use crate::{below, bytes, random};
 
-/// Does the same to a store and a map, and reopens the store now and then.
+/// Applies the same operations to a store and a map, and sometimes reopens the store.
 fn compare(operations: u64, keys: u64, options: &StoreOptions) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.store");

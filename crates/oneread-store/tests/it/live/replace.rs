@@ -1,5 +1,5 @@
-//! Making and replacing stores: only under the lock, never over a live store by mistake, and whole
-//! after a crash.
+//! Creating and replacing stores: only under the lock, never over a live store by mistake, and
+//! atomic in a crash.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,8 +17,8 @@ fn names(folder: &Path) -> BTreeSet<String> {
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// `finish` renamed its file over a live store that was open: later changes of the open store were
-/// acknowledged, and all data was gone when it was opened again.
+/// `finish` renamed its file over an open live store: later changes were acknowledged, and all data
+/// was lost after reopening.
 #[test]
 fn a_builder_never_replaces_a_live_store_open_or_closed() {
     let folder = tempfile::tempdir().unwrap();
@@ -41,7 +41,7 @@ fn a_builder_never_replaces_a_live_store_open_or_closed() {
     assert_eq!(names(folder.path()), files);
     let store = Store::open(&path, small()).unwrap();
     assert_eq!(store.get(b"key").unwrap().as_deref(), Some(&b"2"[..]));
-    // Nor does a copy of another store.
+    // A backup of another store does not replace it either.
     let other = Store::create(folder.path().join("b.store"), small()).unwrap();
     assert!(matches!(other.backup(&path), Err(Error::Locked { .. })));
     drop(store);
@@ -80,8 +80,7 @@ fn a_name_that_is_locked_cannot_be_made_opened_or_replaced() {
     Store::open(&path, small()).unwrap();
 }
 
-/// Two names of one store had two locks: both could make it live, and write over each other's
-/// pages.
+/// Two names of one store had two locks: both could make it live, and overwrite each other's pages.
 #[cfg(unix)]
 #[test]
 fn a_link_to_a_store_has_the_lock_of_the_store() {
@@ -100,7 +99,7 @@ fn a_link_to_a_store_has_the_lock_of_the_store() {
     assert!(!names(folder.path()).iter().any(|name| name.starts_with("link.")));
 }
 
-/// A lookup reported that the manifest was not found, as if the store were broken.
+/// A lookup reported a missing manifest, as if the store were broken.
 #[test]
 fn who_reads_a_live_store_is_told_that_it_was_replaced() {
     let folder = tempfile::tempdir().unwrap();
@@ -128,8 +127,8 @@ fn who_reads_a_live_store_is_told_that_it_was_replaced() {
     is_told();
 }
 
-/// A lock's file is removed when the lock ends. Who has opened that file before must not believe in
-/// a lock on it.
+/// A lock's file is removed when the lock ends. A lock on an older file of that name must not
+/// count.
 #[test]
 fn never_two_have_a_lock_though_its_file_comes_and_goes() {
     let folder = tempfile::tempdir().unwrap();
@@ -139,11 +138,11 @@ fn never_two_have_a_lock_though_its_file_comes_and_goes() {
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                // By the locks taken, not by the attempts: on a busy machine most of these fail.
+                // Counts locks taken, not attempts: on a busy machine most attempts fail.
                 while taken.load(SeqCst) < TAKEN {
                     let Ok(lock) = SystemDisk.lock(&path).unwrap() else { continue };
                     assert_eq!(inside.fetch_add(1, SeqCst), 0);
-                    // Others come and go meanwhile.
+                    // Lets other threads run meanwhile.
                     thread::yield_now();
                     taken.fetch_add(1, SeqCst);
                     inside.fetch_sub(1, SeqCst);
@@ -193,7 +192,7 @@ fn making_a_store_can_be_tried_again_after_a_crash() {
     }
 }
 
-/// What a store has, sealed or live; it must be one of them, and whole.
+/// All pairs of a store, sealed or live, which must be undamaged.
 fn all(disk: &Simulated) -> Model {
     match Sealed::open_in(disk.bytes(PATH).unwrap()) {
         Ok(store) => store.iter().map(Result::unwrap).collect(),
@@ -203,14 +202,13 @@ fn all(disk: &Simulated) -> Model {
 }
 
 /// A crash at every operation of a replacement leaves the old store or the new one, never a
-/// mixture, and nothing stale stays when the next one has written to it.
+/// mixture, and no stale file survives the next writer.
 #[test]
 fn replacing_a_live_store_is_whole_after_a_crash_at_every_operation() {
     let new = pairs(300, 2, |_| 8, |_| 20);
     let after: Model = new.iter().cloned().collect();
     let mut random = random(5);
-    // The second time the new store is the one that the old one began as: their headers are the
-    // same.
+    // The second time the new store equals the origin of the old one: their headers are the same.
     for began_sealed in [false, true] {
         let disk = Simulated::default();
         if began_sealed {
@@ -249,7 +247,7 @@ fn replacing_a_live_store_is_whole_after_a_crash_at_every_operation() {
                     .into();
                 let names: BTreeSet<PathBuf> = left.names().into_iter().collect();
                 assert!(names.is_subset(&expected), "{names:?}");
-                // And the next replacement has the name alone.
+                // The next replacement leaves no other file.
                 let lock = StoreLock::take_on(left.arc(), PATH).unwrap().replace_live();
                 builder(Options::new(), &new).finish_locked(lock, |_| {}).unwrap();
                 assert_eq!(left.names(), [PathBuf::from(PATH)]);
@@ -263,7 +261,7 @@ fn replacing_a_live_store_is_whole_after_a_crash_at_every_operation() {
     }
 }
 
-/// A store that another file was copied over is not taken for one that was replaced.
+/// A store that another file was copied over does not count as replaced.
 #[test]
 fn a_file_that_was_put_in_the_place_of_a_live_store_by_other_means_is_told() {
     let disk = Simulated::default();

@@ -1,4 +1,4 @@
-//! How much of the disk a store takes, and how it becomes small again.
+//! The disk space of a store, and how it shrinks again.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,18 +14,18 @@ fn disk_bytes(folder: &Path) -> u64 {
     std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum()
 }
 
-/// A store took 2.16 times its keys and values when a quarter of the keys had new values.
+/// A store took 2.16 times its keys and values after a quarter of the keys got new values.
 ///
-/// The bound, as parts of the 35 MB of keys and values: pages are filled to 0.85 at least, and a
-/// record takes 5 bytes beside its 116, at most 1.23; descriptions of segments are a page for 64,
-/// 0.02; two logs are a twentieth of the pages each, 0.12. That leaves 0.13 for pages that wait for
-/// a checkpoint, one in 24 of all, 0.05, and for a sealed segment that is there twice, 4 MiB, until
-/// it is built again, 0.12. That is a bit more, but only with the last such segment all others are
-/// as large as that.
+/// The bound, as fractions of the 35 MB of keys and values: pages are filled to at least 0.85, and
+/// a record takes 5 bytes besides its 116: at most 1.23. Descriptions take one page per 64: 0.02.
+/// Two logs are a twentieth of the pages each: 0.12. That leaves 0.13 for pages that wait for a
+/// checkpoint (one in 24 of all: 0.05) and for a sealed segment that exists twice until it is
+/// rebuilt (4 MiB: 0.12). The sum is slightly larger, but only with the last such segment are all
+/// others that large.
 #[test]
 fn updating_a_quarter_of_all_keys_takes_half_of_the_raw_bytes_more_at_most() {
     const COUNT: u64 = 300_000;
-    // Whether it began as a sealed store, and how many bytes every other new value is longer.
+    // Whether it began as a sealed store, and by how many bytes every other new value is longer.
     for (began_sealed, longer) in [(true, 0), (true, 10), (false, 5)] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.store");

@@ -1,12 +1,12 @@
-//! Damage at the end of a log: no acknowledged change is missing without a word.
+//! Damage at the end of a log: no acknowledged change disappears silently.
 
 use oneread_store::{Error, Store};
 
 use super::disk::Simulated;
 use super::{Model, PATH, contents, create, open, small};
 
-/// The logs that a process has left that was killed after these puts, of values with so many bytes,
-/// and what was acknowledged.
+/// The logs of a process killed after puts of values of these lengths, and the acknowledged
+/// changes.
 fn killed(values: &[usize]) -> (Simulated, Model) {
     let disk = Simulated::default();
     let store = create(disk.arc(), small()).unwrap();
@@ -26,7 +26,7 @@ fn word(bytes: &[u8], at: usize) -> usize {
     u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
 }
 
-/// Where the records of a log begin, and where the last one ends.
+/// The start of each record of a log, and the end of the last.
 fn records(log: &[u8]) -> Vec<usize> {
     let mut starts = vec![512];
     while let Some(&at) = starts.last()
@@ -38,7 +38,7 @@ fn records(log: &[u8]) -> Vec<usize> {
     starts
 }
 
-/// Changes bytes of a log. None if the damage is an error, else what is there.
+/// Changes bytes of a log. Returns `None` if that is an error, else the content of the store.
 fn damaged(disk: &Simulated, name: &str, change: impl FnOnce(&mut [u8])) -> Option<Model> {
     let copy = disk.copy();
     let mut bytes = disk.bytes(name).unwrap();
@@ -68,7 +68,7 @@ fn names() -> [String; 2] {
 
 #[test]
 fn a_flipped_bit_in_any_record_is_an_error_or_loses_nothing() {
-    // Records within a sector, across sectors, of several sectors; then so many that there are two
+    // Records within a sector, across sectors, of several sectors; then enough records for two
     // logs.
     let many: Vec<usize> = (0..60).map(|number| 37 * number % 300).collect();
     for values in [&[20, 30, 10][..], &[100, 300, 90, 5], &[10, 3000], &[0], &[1500, 7, 2000], &many] {
@@ -79,8 +79,8 @@ fn a_flipped_bit_in_any_record_is_an_error_or_loses_nothing() {
         for name in names() {
             let Some(log) = disk.bytes(&name) else { continue };
             let end = records(&log).pop().unwrap().min(log.len());
-            // All bits of headers and of short logs; of others some: a bit of a long record takes
-            // long to be found.
+            // All bits of headers and of short logs, a sample of others: finding a bit of a long
+            // record is slow.
             let starts = records(&log);
             let is_header = |byte: usize| byte < 48 || starts.iter().any(|&at| (at..at + 40).contains(&byte));
             let step = if end < 1200 { 1 } else { 149 };
@@ -102,8 +102,7 @@ fn a_flipped_bit_in_any_record_is_an_error_or_loses_nothing() {
             }
         }
         assert!(errors > 300, "{errors}");
-        // Where the last record lies in one sector, as that of the short values does, nothing is
-        // missing.
+        // If the last record lies in one sector, as with short values, nothing is missing.
         let lies_in_one = values.len() < 10 && values.last().is_some_and(|&last| last < 100);
         assert!(missing == 0 || !lies_in_one, "{values:?}: {missing}");
     }
@@ -118,8 +117,8 @@ fn any_damage_of_a_last_record_within_a_sector_is_an_error() {
     let [.., last, end] = starts[..] else { panic!("no records") };
     assert_eq!(last / 512, (end - 1) / 512, "it is to lie in one sector");
     for at in last..end - 8 {
-        // But for the checksum of the record before, by which the sector is known to have been
-        // written; and its length, by which it is known to lie in one sector.
+        // Except the checksum of the record before, which proves that the sector was written, and
+        // the length, which proves that the record lies in one sector.
         if (last + 12 - 3..last + 24).contains(&at) {
             continue;
         }
@@ -130,8 +129,8 @@ fn any_damage_of_a_last_record_within_a_sector_is_an_error() {
 
 #[test]
 fn what_cannot_be_told_apart_is_the_last_record_alone() {
-    // A last record of many sectors, in whose value a bit is flipped: as the docs say, this may be
-    // taken for a torn write.
+    // A bit flipped in the value of a last record of many sectors: as documented, this may pass for
+    // a torn write.
     let (disk, mut model) = killed(&[20, 30, 9000]);
     let whole = model.clone();
     model.remove(&b"key 2"[..]);
@@ -153,7 +152,7 @@ fn records_that_were_never_written_are_dropped_without_a_word() {
         names().into_iter().find(|name| disk.bytes(name).is_some_and(|log| records(&log).len() > 4)).unwrap();
     let log = disk.bytes(&name).unwrap();
     let [.., last, end] = records(&log)[..] else { panic!("no records") };
-    // Of the last record, each sector is there or not.
+    // Of the last record, each sector is written or not.
     let mut sectors = vec![last];
     sectors.extend((last / 512 + 1..end.div_ceil(512)).map(|sector| 512 * sector));
     for kept in 0..(1u32 << sectors.len()) - 1 {
@@ -177,7 +176,7 @@ fn a_log_whose_end_is_lost_is_damaged_once_the_next_one_tells_of_a_sync() {
         let [one, other] = names();
         for (name, next) in [(&one, &other), (&other, &one)] {
             let (Some(log), Some(next)) = (disk.bytes(name), disk.bytes(next)) else { continue };
-            // Behind the last record of a log may be others, of an older log.
+            // Behind the last record of a log there may be records of an older log.
             let long = |log: &[u8], at: usize| u64::from_le_bytes(log[at..at + 8].try_into().unwrap());
             let own = |log: &[u8]| {
                 let mut previous = long(log, 40);
@@ -188,12 +187,12 @@ fn a_log_whose_end_is_lost_is_damaged_once_the_next_one_tells_of_a_sync() {
                 starts.into_iter().take_while(follows).collect::<Vec<_>>()
             };
             let Some(&last) = own(&log).last() else { continue };
-            // The second record of a log tells that the first was synced.
+            // The second record of a log says that the first was synced.
             if &log[last + 8..last + 12] != b"end." || own(&next).len() < 2 {
                 continue;
             }
-            // Of the end, the length and the checksum of the record before: what nobody can tell
-            // from a torn write.
+            // At the end of the log, changes the length and the checksum of the record before: that
+            // looks like a torn write.
             let found = damaged(&disk, name, |log| {
                 log[last + 12..last + 24].iter_mut().for_each(|byte| *byte = !*byte);
             });

@@ -1,4 +1,4 @@
-//! Readers and writers at the same time, in this process and another.
+//! Concurrent readers and writers, in this process and another.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -12,7 +12,7 @@ fn options() -> StoreOptions {
     StoreOptions::new().sync(SyncPolicy::Never).seed(3).buffer_bytes(30_000).segment_pages(6).slack_pages(20)
 }
 
-/// One thread changes things, others look for keys that are always there.
+/// One thread makes changes, others look up keys that always exist.
 fn stress(changes: u64) {
     const ALWAYS: u64 = 500;
     let folder = tempfile::tempdir().unwrap();
@@ -21,7 +21,7 @@ fn stress(changes: u64) {
     for key in 0..ALWAYS {
         store.put(&key.to_le_bytes(), b"0").unwrap();
     }
-    // Another process would open it so.
+    // As another process would open it.
     let outside = Store::open_read_only(&path).unwrap();
     let done = AtomicBool::new(false);
     let looked = AtomicU64::new(0);
@@ -35,7 +35,7 @@ fn stress(changes: u64) {
                     let store = if number == 2 { outside } else { store };
                     let value = store.get(&key.to_le_bytes()).unwrap();
                     let value = value.unwrap_or_else(|| panic!("key {key} is always there"));
-                    // A number that only grows; zeros follow it.
+                    // A number that only grows, followed by zeros.
                     assert!(!value.is_empty());
                     looked.fetch_add(1, Relaxed);
                     if number == 1 && below(&mut random, 500) == 0 {
@@ -51,7 +51,7 @@ fn stress(changes: u64) {
             let key = below(&mut random, ALWAYS);
             let length = 1 + below(&mut random, 200) as usize;
             store.put(&key.to_le_bytes(), &bytes(&mut random, length)).unwrap();
-            // Others come and go, so that segments split, shrink and pull records home.
+            // Other keys come and go, so that segments split, shrink and pull records home.
             for other in 0..3 {
                 let key = format!("another {}", below(&mut random, 3000));
                 if other == 0 || number / 2000 % 2 == 1 {
@@ -84,7 +84,7 @@ fn a_key_that_is_always_there_is_never_reported_absent_for_long() {
 fn only_one_can_write_and_others_can_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.store");
-    // Errors of the system name the file.
+    // System errors name the file.
     for missing in [
         Store::open(&path, options()).err(),
         Store::open_read_only(&path).err(),
@@ -107,7 +107,7 @@ fn only_one_can_write_and_others_can_read() {
     let reader = Store::open_read_only(&path).unwrap();
     assert!(matches!(reader.put(b"key", b"2"), Err(Error::ReadOnly)));
     assert_eq!(reader.get(b"key").unwrap().as_deref(), Some(&b"1"[..]));
-    // It goes on with the next checkpoint.
+    // It continues with the next checkpoint.
     store.put(b"key", b"2").unwrap();
     assert_eq!(reader.get(b"key").unwrap().as_deref(), Some(&b"1"[..]));
     store.checkpoint().unwrap();
@@ -161,8 +161,8 @@ fn a_snapshot_does_not_change() {
     assert_eq!(store.iter().count(), 4000);
 }
 
-/// A function that was given a value and put it under another key waited for ever while the value
-/// was still in the buffer: a lock was held while the function ran.
+/// A function that put its value under another key never returned while the value was still in the
+/// buffer: a lock was held while the function ran.
 #[test]
 fn a_function_that_is_given_a_value_may_use_the_store() {
     use std::sync::mpsc::channel;
@@ -175,8 +175,7 @@ fn a_function_that_is_given_a_value_may_use_the_store() {
         let (done, ended) = channel();
         thread::scope(|scope| {
             scope.spawn(|| {
-                // Of many keys some are in the buffer, some are on their way to pages, and some are
-                // there.
+                // Some of the keys are in the first buffer, some in the second, and some on pages.
                 for number in 0..800u32 {
                     let key = number.to_le_bytes();
                     store.put(&key, &[1; 50]).unwrap();
@@ -190,7 +189,7 @@ fn a_function_that_is_given_a_value_may_use_the_store() {
                     }
                     if number % 200 == 0 {
                         store.get_with(&key, |_| store.checkpoint().unwrap()).unwrap().unwrap();
-                        // Each pair in turn is given to a function too.
+                        // Passes each pair in turn to a function too.
                         store.iter().for_each(|pair| store.put(b"pair", &pair.unwrap().1).unwrap());
                     }
                 }
@@ -225,8 +224,8 @@ fn who_reads_beside_a_writer_sees_what_it_asks_for() {
     }
 }
 
-/// An iterator of a store that is only read went on with slots of its own state after a lookup of
-/// another thread had renewed that of the store.
+/// After another thread's lookup had renewed the state of a read-only store, an iterator read slots
+/// of its own old state.
 #[test]
 fn an_iterator_ends_with_a_checkpoint_that_somebody_else_has_noticed() {
     let disk = super::disk::Simulated::default();
@@ -247,7 +246,7 @@ fn an_iterator_ends_with_a_checkpoint_that_somebody_else_has_noticed() {
     assert!(pairs.any(|pair| matches!(pair, Err(Error::Changed))));
 }
 
-/// A copy that another process made failed whenever a checkpoint came meanwhile.
+/// A copy made by another process failed whenever a checkpoint came meanwhile.
 #[cfg(unix)]
 #[test]
 fn a_copy_beside_a_writer_is_of_one_moment() {
@@ -273,10 +272,10 @@ fn a_copy_beside_a_writer_is_of_one_moment() {
             }
         });
         let mut number = 0;
-        // Until checkpoints came while some of them were made.
+        // Until checkpoints came during some of them.
         while rounds.iter().filter(|&&checkpoints| checkpoints > 0).count() < 5 {
             number += 1;
-            // As another process has it: nothing in common but the files.
+            // As in another process: only the files are shared.
             let reader = Store::open_read_only(&path).unwrap();
             let before = store.metrics().checkpoints;
             let copy = folder.path().join(format!("copy {number}"));

@@ -11,10 +11,10 @@ use oneread_store::{Disk, DiskFile, Holder, Lock, OpenMode, Store, StoreOptions,
 
 use crate::{bytes, random};
 
-/// What a sync takes on a slow disk.
+/// The time of a sync on a slow disk.
 const SYNC: Duration = Duration::from_secs(4);
 
-/// A disk that syncs slowly, and counts it.
+/// A disk that syncs slowly, and counts syncs.
 #[derive(Debug)]
 struct Slow {
     syncs: Arc<AtomicU64>,
@@ -80,7 +80,7 @@ impl DiskFile for SlowFile {
     }
 }
 
-/// A change waited for the checkpoint that was under way, when the work on pages was behind.
+/// A change used to wait for the current checkpoint when merging was behind.
 #[test]
 #[ignore = "long: about 10 s"]
 fn a_change_does_not_wait_for_a_checkpoint() {
@@ -92,8 +92,8 @@ fn a_change_does_not_wait_for_a_checkpoint() {
     let before = syncs.load(Relaxed);
     let mut random = random(1);
     let mut longest = Duration::ZERO;
-    // A buffer has about 5000 of them. Of the closed log, the pages and the manifest each is synced
-    // once a round, or more often.
+    // A buffer holds about 5000 of them. Each round syncs the closed log, the pages and the
+    // manifest at least once.
     let mut number = 0u64;
     while number < 8000 || syncs.load(Relaxed) - before < 4 {
         let value = bytes(&mut random, 100);
@@ -102,14 +102,13 @@ fn a_change_does_not_wait_for_a_checkpoint() {
         longest = longest.max(start.elapsed());
         number += 1;
     }
-    // It waits 5 ms; the machine may be busy with other things for a second, but not whenever
-    // somebody looks.
+    // It waits 5 ms. A busy machine may add a second once, but not every time.
     assert!(longest < SYNC * 2 / 3, "{longest:?} of {number} changes");
     drop(store);
 }
 
-/// A key that changed again and again left one change in the buffer, which never was full, while
-/// its log grew without end.
+/// A key that changed repeatedly left one change in the buffer, which was never full, while its log
+/// grew without end.
 #[test]
 fn the_log_is_bounded_though_one_key_changes_for_ever() {
     const BUFFER: u64 = 40_000;
@@ -124,8 +123,8 @@ fn the_log_is_bounded_though_one_key_changes_for_ever() {
         assert_eq!(store.get(b"key").unwrap().as_deref(), Some(&19_999u32.to_le_bytes()[..]));
         for name in ["a.store.log0", "a.store.log1"] {
             let log = std::fs::metadata(folder.path().join(name)).unwrap().len();
-            // Half as much again as a buffer; its header, its end and a change; and a sixteenth of
-            // a buffer ahead.
+            // One and a half buffers; a header, an end and a change; and a sixteenth of a buffer
+            // ahead.
             assert!(log <= BUFFER * 3 / 2 + 1024 + BUFFER / 16, "{name} has {log} bytes");
         }
     }
@@ -143,9 +142,9 @@ fn metrics_tell_what_was_done() {
     let done = store.metrics();
     // 40 bytes before the change, lengths of 2 and 4, the key, the value, and zeros up to 152.
     assert_eq!(done.log_bytes, 152 * CHANGES);
-    // One thread shares no sync; a log that is closed is synced once more.
+    // A single thread shares no sync, and a closed log is synced once more.
     assert!((CHANGES..CHANGES * 5 / 4).contains(&done.log_syncs), "{done:?}");
-    // Some 38 changes fill a buffer, and whoever makes them does the work on pages.
+    // About 38 changes fill a buffer, and the writers of these do the work on pages.
     assert!(done.merges >= 20 && done.page_writes >= 2 * done.merges && done.checkpoints >= 10, "{done:?}");
     assert!(done.stalls > 0 && done.longest_stall <= done.stall_time);
     store.checkpoint().unwrap();
