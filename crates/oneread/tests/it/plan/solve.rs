@@ -167,7 +167,7 @@ fn random_table(rng: &mut Pcg64Mcg) -> MultilevelPlan {
 #[ignore = "long: about 20 s"]
 fn random_summaries_meet_their_targets_and_have_no_smaller_neighbours() {
     let mut rng = Pcg64Mcg::new(10);
-    let mut kinds = [0; 4];
+    let mut kinds = [0; SummaryKind::ALL.len()];
     for round in 0..120 {
         let table = random_table(&mut rng);
         let false_positive = between(&mut rng, 1e-6, 0.5);
