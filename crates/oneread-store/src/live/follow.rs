@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Release};
 
 use super::disk::{Disk, OpenMode};
 use super::files::{Files, Paths};
-use super::load::load_beside_a_writer;
+use super::load::{Attempts, load_beside_a_writer};
 use super::manifest::Manifest;
 use super::manifest_file;
 use super::mark::Mark;
@@ -80,10 +80,9 @@ impl Follower {
 
     /// Runs `work`, and repeats it if another checkpoint came meanwhile.
     pub(super) fn fresh<T>(&self, reader: &Reader, work: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
-        /// Checkpoints are seconds apart.
-        const TRIES: u32 = 20;
         let mut last = Err(Error::Changed);
-        for _ in 0..TRIES {
+        let mut attempts = Attempts::default();
+        while attempts.again() {
             let moment = reader.moment();
             let done = work();
             if !reader.is_outdated(moment)? {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use oneread::hash::Digester;
 
@@ -73,25 +74,45 @@ pub(super) fn load(
     Ok(Loaded { manifest, data, root, newest, session, stamp })
 }
 
+/// Attempts to read one state of a store that another process changes.
+#[derive(Default)]
+pub(super) struct Attempts {
+    made: u32,
+    since: Option<Instant>,
+}
+
+impl Attempts {
+    /// Usually checkpoints are seconds apart, and a second attempt succeeds.
+    const MIN: u32 = 20;
+    /// With tiny buffers or a busy machine, checkpoints may outrun a reader for a while.
+    const PATIENCE: Duration = Duration::from_secs(10);
+
+    /// Reports whether to try once more.
+    pub(super) fn again(&mut self) -> bool {
+        self.made += 1;
+        self.made <= Self::MIN || self.since.get_or_insert_with(Instant::now).elapsed() < Self::PATIENCE
+    }
+}
+
 /// Loads while another process may write; repeats if a checkpoint came in between.
 pub(super) fn load_beside_a_writer(
     disk: &dyn Disk,
     paths: &Paths,
     lose_damaged_log: bool,
 ) -> Result<Loaded, Error> {
-    /// Checkpoints are seconds apart, and loading takes less.
-    const TRIES: u32 = 20;
-    let mut last = Error::Changed;
-    for _ in 0..TRIES {
+    let mut attempts = Attempts::default();
+    while attempts.again() {
+        let before = manifest_file::stamp(disk, paths).ok();
         match load(disk, paths, OpenMode::Read, lose_damaged_log) {
             Ok(loaded) if loaded.stamp == manifest_file::stamp(disk, paths)? => return Ok(loaded),
             Ok(_) => {}
-            // The files may be of two checkpoints, or the log may be mid-write.
-            Err(error @ (Error::Damaged { .. } | Error::Log { .. })) => last = error,
+            // The files may be of two checkpoints, or the log may be mid-write. Real damage stays.
+            Err(Error::Damaged { .. } | Error::Log { .. })
+                if attempts.made < Attempts::MIN || manifest_file::stamp(disk, paths).ok() != before => {}
             Err(error) => return Err(error),
         }
     }
-    Err(last)
+    Err(Error::Changed)
 }
 
 /// The directory, with a damaged segment where a description cannot be read.
