@@ -278,7 +278,7 @@ fn run(case: Case) {
                     message.contains("process ") && message.contains(" (oneread) writes to the store");
                 let is_there = message.contains("there already is");
                 let is_missing = case.before == Before::Nothing && message.contains("No such file");
-                let is_changed = message.contains("the store was changed meanwhile");
+                let is_changed = message.contains("another process changed the store meanwhile");
                 // A sealed store becomes live only while nobody reads it.
                 let is_read = matches!(case.before, Before::Empty | Before::Sealed)
                     && message.contains("the sealed store is being read");
