@@ -13,6 +13,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, value_parser};
+use clap_complete::Shell;
 use oneread::hash::Portable;
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{CountingLayout, MAX_HASHES};
@@ -56,7 +57,12 @@ pub(crate) struct Args {
 
 /// Parses the arguments of this process.
 pub(crate) fn parsed() -> Result<Args, clap::Error> {
-    Args::from_arg_matches_mut(&mut with_negative_numbers(Args::command()).try_get_matches()?)
+    Args::from_arg_matches_mut(&mut command().try_get_matches()?)
+}
+
+/// All subcommands and flags.
+pub(crate) fn command() -> clap::Command {
+    with_negative_numbers(Args::command())
 }
 
 /// Lets numbers begin with a minus, so that the error is about the number and not about an unknown
@@ -83,6 +89,10 @@ pub(crate) enum Command {
     /// in a set.
     #[command(subcommand)]
     Filter(Filter),
+    /// Prints the completions for a shell, which offers subcommands and flags on Tab.
+    Completions(Completions),
+    /// Prints the manual page, or writes those of all subcommands.
+    Man(Man),
     /// Computes the odds of tables, summaries and filters before anything is built.
     #[command(subcommand)]
     Plan(plan::Command),
@@ -94,6 +104,28 @@ pub(crate) enum Command {
     /// Creates, reads and checks stores: files with 1 page read per hit, 0.01 per miss.
     #[command(subcommand)]
     Store(store::Store),
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  oneread completions bash > ~/.local/share/bash-completion/completions/oneread
+  oneread completions zsh > ~/.zfunc/_oneread
+  oneread completions fish > ~/.config/fish/completions/oneread.fish")]
+pub(crate) struct Completions {
+    /// The shell.
+    pub(crate) shell: Shell,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  oneread man | man -l -
+  oneread man --out ~/.local/share/man/man1; man oneread-store-get")]
+pub(crate) struct Man {
+    /// Writes the pages of all subcommands to this folder: oneread.1, oneread-store.1, ….
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]
@@ -147,6 +179,24 @@ pub(crate) enum Filter {
     Query(Query),
     /// Describes a filter: its kind, how full it is, and its error rate.
     Info(Info),
+    /// Adds the lines on stdin to a filter.
+    #[command(after_help = "\
+Example:
+  oneread filter add seen.filter < more.txt
+
+The filter has room for as many lines as it was built for: beyond them its rate rises, and a line or d-left
+filter becomes full. Then there is an error, and FILE stays as it was. FILE is replaced whole or not at all;
+another command that would write it meanwhile is refused.")]
+    Add(Change),
+    /// Removes the lines on stdin from a filter.
+    #[command(after_help = "\
+Example:
+  oneread filter remove seen.filter < gone.txt
+
+Filters of the kinds line, dleft-counting and counting can remove lines. Remove only lines that were added, and
+as often as they were: a line that is not in the set, but is taken for one that is, takes that one with it.
+FILE is replaced whole or not at all; another command that would write it meanwhile is refused.")]
+    Remove(Change),
     /// Merges filters into one that has all their keys.
     Merge(Merge),
 }
@@ -157,7 +207,7 @@ pub(crate) enum Kind {
     Bloom,
     /// A little larger, and the fastest: a lookup reads one cache line.
     Blocked,
-    /// A counter for each bit, so that the library can remove keys.
+    /// A counter for each bit, so that lines can be removed.
     Counting,
     /// For an unknown number of keys: keeps the rate at any size, in 1.3 to 4.4 times the bits.
     Growing,
@@ -165,11 +215,11 @@ pub(crate) enum Kind {
     /// reads one page. Can be full.
     #[value(name = "dleft")]
     DLeft,
-    /// Like dleft, but the library can remove keys, in about a third of counting's bits. Can be
+    /// Like dleft, but lines can be removed, in about a third of counting's bits. Can be
     /// full, cannot be merged.
     #[value(name = "dleft-counting")]
     DLeftCounting,
-    /// The fewest bits with removal by the library: 13.2 bits per key for 1 in 1400. A lookup reads
+    /// The fewest bits with removal: 13.2 bits per key for 1 in 1400. A lookup reads
     /// one cache line, rarely two. Can be full.
     Line,
 }
@@ -263,6 +313,15 @@ pub(crate) struct Info {
     /// Describes the filter even if the checksum of its contents is wrong.
     #[arg(long)]
     pub(crate) no_verify: bool,
+    /// Prints one JSON document; fields that a kind does not have are null.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct Change {
+    /// The filter.
+    pub(crate) file: PathBuf,
     /// Prints one JSON document; fields that a kind does not have are null.
     #[arg(long)]
     pub(crate) json: bool,

@@ -7,6 +7,7 @@ mod args;
 mod demo;
 mod filter;
 mod lines;
+mod manual;
 mod output;
 mod plan;
 mod replace;
@@ -41,7 +42,10 @@ fn main() -> ExitCode {
         // The reader of our output has seen enough, as `head` does.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            let style = clap::builder::Styles::styled();
+            let style = style.get_error();
+            // Coloured on a terminal, plain elsewhere.
+            anstream::eprintln!("{style}error:{style:#} {error:#}");
             ExitCode::from(FAILED)
         }
     }
@@ -50,6 +54,8 @@ fn main() -> ExitCode {
 fn run(args: Args) -> Result<Outcome> {
     match args.command {
         Command::Demo(args) => demo::run(&args).map(|()| Outcome::Done),
+        Command::Completions(args) => manual::completions(args.shell).map(|()| Outcome::Done),
+        Command::Man(args) => manual::pages(args.out.as_deref()).map(|()| Outcome::Done),
         Command::Filter(command) => filter::run(&command),
         Command::Plan(command) => plan::run(command).map(|()| Outcome::Done),
         Command::Reproduce(args) => reproduce::run(&args),
@@ -74,12 +80,12 @@ fn refuse(error: &clap::Error) -> ExitCode {
         }
         _ => {
             // The sentence ends at the first empty line; suggestions and usage follow.
-            let message = error.to_string();
+            let message = error.render().ansi().to_string();
             let (sentence, rest) = message.split_once("\n\n").unwrap_or((&message, ""));
             let sentence: Vec<_> = sentence.lines().map(str::trim).collect();
-            eprintln!("{}", sentence.join(" "));
+            anstream::eprintln!("{}", sentence.join(" "));
             if !rest.is_empty() {
-                eprint!("\n{rest}");
+                anstream::eprint!("\n{rest}");
             }
             ExitCode::from(FAILED)
         }

@@ -1,12 +1,12 @@
 //! Writes files atomically, and never over a store.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, IntoInnerError, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use oneread_store::{Error, Occupant, StoreLock};
-use tempfile::Builder;
+use tempfile::{Builder, tempfile_in};
 
 /// Writes a file with `write`, and returns its length. The file gets its name only once it is whole
 /// and on the medium. An existing file is replaced only if `replace` is set.
@@ -20,8 +20,13 @@ pub(crate) fn write_whole(
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // The usual permissions of a new file, reduced by the user's mask.
-        builder.permissions(fs::Permissions::from_mode(0o666));
+        // A replaced file keeps its permissions; a new one has the usual ones, reduced by the
+        // user's mask.
+        let permissions = match fs::metadata(path) {
+            Ok(metadata) if replace => metadata.permissions(),
+            _ => fs::Permissions::from_mode(0o666),
+        };
+        builder.permissions(permissions);
     }
     let file = builder.tempfile_in(folder(path))?;
     let mut writer = BufWriter::with_capacity(1 << 20, file);
@@ -44,28 +49,33 @@ pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
         if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
             return fs::write(path, text).context("cannot write it");
         }
-        refuse_store(path)?;
         // For a link, replaces the file that it leads to.
         let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let _lock = reserve(&place)?;
         write_whole(&place, true, |writer| writer.write_all(text.as_bytes())).context("cannot write it")?;
         Ok(())
     };
     write().with_context(|| path.display().to_string())
 }
 
-/// Refuses to replace a store: others may have it open, and other files belong to it.
-pub(crate) fn refuse_store(path: &Path) -> Result<()> {
-    if !path.is_file() {
-        return Ok(());
+/// Takes the lock of a name, and refuses to replace a store: others may have it open, and other
+/// files belong to it.
+pub(crate) fn reserve(path: &Path) -> Result<StoreLock> {
+    scratch(folder(path))?;
+    let lock = StoreLock::take(path).map_err(|error| match error {
+        Error::Locked { holder: Some(holder) } => anyhow!("{holder} changes it: wait until it is done"),
+        Error::Locked { holder: None } => anyhow!("another process changes it: wait until it is done"),
+        error => error.into(),
+    })?;
+    if matches!(lock.occupant(), Occupant::Sealed | Occupant::Live) {
+        bail!("it is a store: name another file");
     }
-    match StoreLock::take(path) {
-        Ok(lock) if matches!(lock.occupant(), Occupant::Sealed | Occupant::Live) => {
-            bail!("it is a store: name another file")
-        }
-        Err(error @ Error::Locked { .. }) => Err(error.into()),
-        // Writing reports what is wrong with the folder.
-        Ok(_) | Err(_) => Ok(()),
-    }
+    Ok(lock)
+}
+
+/// An unnamed file in a folder, which goes when it is closed.
+pub(crate) fn scratch(folder: &Path) -> Result<File> {
+    tempfile_in(folder).with_context(|| format!("cannot make a file in {}", folder.display()))
 }
 
 /// The folder of a file.

@@ -106,6 +106,28 @@ impl Owned {
         Ok(())
     }
 
+    /// Refuses a filter of a kind that cannot remove keys.
+    pub(super) fn check_removes(&self) -> Result<()> {
+        match self {
+            Self::Counting(_) | Self::DLeftCounting(_) | Self::Line(_) => Ok(()),
+            _ => bail!(
+                "it is {}, and such filters cannot remove lines: build it with --kind line, \
+                 dleft-counting or counting",
+                self.layout()
+            ),
+        }
+    }
+
+    /// Removes a line, and returns whether the filter had it. Never if its kind cannot remove.
+    pub(super) fn remove(&mut self, line: &[u8]) -> bool {
+        match self {
+            Self::Counting(filter) => filter.remove(line).is_ok(),
+            Self::DLeftCounting(filter) => filter.remove(line).is_ok(),
+            Self::Line(filter) => filter.remove(line).is_ok(),
+            Self::Bloom(_) | Self::Blocked(_) | Self::Growing(_) | Self::DLeft(_) => false,
+        }
+    }
+
     /// Reports whether filters of this kind can be merged at all.
     pub(super) fn can_merge(&self) -> bool {
         !matches!(self, Self::DLeftCounting(_))
@@ -182,7 +204,7 @@ impl<D, W: Words, L: Lines> Any<D, W, L> {
 /// The error for a filter of `keys` keys that has no room for another.
 fn full(keys: u64) -> Result<()> {
     bail!(
-        "it is full: with {} keys in it there is no room for the next; give a larger --items, or none to have the lines counted first",
+        "it is full: with {} keys in it there is no room for the next; build it with a larger --items, or with none to have the lines counted first",
         HumanCount(keys)
     )
 }

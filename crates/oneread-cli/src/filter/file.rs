@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use memmap2::Mmap;
 use oneread::bytes::{Kind, LoadError};
-use tempfile::tempfile_in;
+use oneread_store::StoreLock;
 
-use crate::replace::{folder, refuse_store, write_whole};
+use crate::replace::{folder, reserve, scratch, write_whole};
 
 /// The bytes of a file.
 pub(super) enum Contents {
@@ -38,8 +38,9 @@ pub(super) fn open(path: &Path) -> Result<Contents> {
             bail!("it is a directory: name a file in it");
         }
         if metadata.is_file() {
-            // SAFETY: a map is undefined if the file changes under it. `build` and `merge` never
-            // change a file: they rename a new one to its place, and the map keeps the old one.
+            // SAFETY: a map is undefined if the file changes under it. `build`, `merge`,
+            // `add` and `remove` never change a file: they rename a new one to its place, and the
+            // map keeps the old one.
             // Nothing here relies on the contents to stay the same: a view checks every position
             // against the length of the map. (Truncating the file in place ends this process by a
             // signal.)
@@ -77,8 +78,9 @@ const TAKEN: &str = "there already is such a file: name another one, or add --fo
 /// A file that is about to be written.
 pub(super) struct Target {
     path: PathBuf,
-    directory: PathBuf,
     force: bool,
+    /// Held until the file is written: no other command changes or replaces it meanwhile.
+    _lock: StoreLock,
 }
 
 impl Target {
@@ -92,10 +94,7 @@ impl Target {
                 Ok(_) if !force => bail!(TAKEN),
                 _ => {}
             }
-            refuse_store(path)?;
-            let target = Self { path: path.to_owned(), directory: folder(path).to_owned(), force };
-            target.scratch()?;
-            Ok(target)
+            Ok(Self { path: path.to_owned(), force, _lock: reserve(path)? })
         };
         target().with_context(|| path.display().to_string())
     }
@@ -103,8 +102,7 @@ impl Target {
     /// An unnamed file in the target's directory, which has room for it; the system's temporary
     /// directory may lie in memory.
     pub(super) fn scratch(&self) -> Result<File> {
-        tempfile_in(&self.directory)
-            .with_context(|| format!("cannot make a file in {}", self.directory.display()))
+        scratch(folder(&self.path))
     }
 
     /// Writes the file with `write`; returns its length.

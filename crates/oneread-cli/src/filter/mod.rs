@@ -2,6 +2,7 @@
 
 mod any;
 mod build;
+mod change;
 mod digester;
 mod facts;
 mod file;
@@ -22,6 +23,8 @@ pub(crate) fn run(command: &Filter) -> Result<Outcome> {
         Filter::Build(args) => build::run(args).map(|()| Outcome::Done),
         Filter::Query(args) => query::run(args),
         Filter::Info(args) => info::run(args).map(|()| Outcome::Done),
+        Filter::Add(args) => change::add(args).map(|()| Outcome::Done),
+        Filter::Remove(args) => change::remove(args).map(|()| Outcome::Done),
         Filter::Merge(args) => merge::run(args).map(|()| Outcome::Done),
     }
 }

@@ -39,9 +39,9 @@ impl Built {
             ("items", HumanCount(self.items).to_string()),
             ("file", file(self.disk_bytes, self.raw_bytes)),
             ("utilisation", percent(self.utilisation)),
-            ("memory", format!("{:.2} bytes a key", self.ram_bytes_per_key)),
-            ("reads a hit", format!("{:.4} planned", self.planned_reads_per_hit)),
-            ("reads a miss", format!("{:.4} planned", self.planned_reads_per_miss)),
+            ("memory", format!("{:.2} bytes per key", self.ram_bytes_per_key)),
+            ("reads per hit", format!("{:.4} planned", self.planned_reads_per_hit)),
+            ("reads per miss", format!("{:.4} planned", self.planned_reads_per_miss)),
         ]
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use oneread_store::{Builder, Occupant, Progress, Report, Sealed, StoreLock};
 
-use crate::replace::folder;
+use crate::replace::{folder, scratch};
 
 /// The name of a store, with its lock: the occupant stays until the store is written.
 pub(crate) struct Target {
@@ -67,9 +67,7 @@ pub(super) fn locked(path: &Path) -> Result<StoreLock> {
             Ok(metadata) if !metadata.is_file() => bail!("it is not a plain file: name another one"),
             _ => {}
         }
-        let folder = folder(path);
-        tempfile::tempfile_in(folder)
-            .with_context(|| format!("cannot make a file in {}", folder.display()))?;
+        scratch(folder(path))?;
         StoreLock::take(path).map_err(super::explained)
     })
 }

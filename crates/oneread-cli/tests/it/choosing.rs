@@ -42,8 +42,7 @@ fn filters() -> String {
     let cases = [
         ("membership, in the fewest bits", 0.01, none),
         ("one cache line per lookup", 0.01, Needs { one_line: true, ..none }),
-        ("a low rate", 1e-4, none),
-        ("one page of a file per lookup", 1e-4, Needs { one_page: true, ..none }),
+        ("a low rate; one page of a file per lookup", 1e-4, Needs { one_page: true, ..none }),
         ("many threads", 0.01, Needs { threads: true, ..none }),
         ("removals", 0.01, delete),
         ("removals at a lower rate", 0.001, delete),
@@ -86,11 +85,11 @@ fn maps() -> String {
         (bits(Goal::Guarantee { failure: 4.98e-12 }), bits(Goal::Average { extra_reads: 0.001 }));
     format!(
         "| you need | take | memory |\n| --- | --- | --- |\n\
-         | entries that come and go, nearly full, no slow operation | `BoundedMap` | {:.1} bytes per entry of 16 \
+         | entries that come and go, nearly full, no slow operation | `BoundedMap` | {:.1} bytes per 16-byte entry \
          |\n\
          | at most one bucket read per level | `MultilevelTable` | {:.1} places per entry in eight levels |\n\
          | one bucket read per hit | `Summarized` | plus {seldom:.1} bits per entry for one extra read per \
-         thousand hits, or {never:.1} for odds of 5e-12 that any hit ever reads twice |\n",
+         thousand hits, or {never:.1} for a probability of 5e-12 that any hit reads twice |\n",
         bounded.bytes_per_entry(),
         1.0 / multilevel.load,
     )

@@ -50,9 +50,14 @@ fn demo_shows_what_it_measured_and_keeps_the_store_when_told() {
     let args = ["demo", "--keys", "1000", "--keep", keep.to_str().expect("UTF-8")];
     let output = oneread(&args);
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
-    for name in
-        ["planned", "page reads a hit", "page reads a miss", "bytes of memory a key", "utilisation", "█"]
-    {
+    for name in [
+        "planned",
+        "page reads per hit",
+        "page reads per miss",
+        "bytes of memory per key",
+        "utilisation",
+        "█",
+    ] {
         assert!(text(&output.stdout).contains(name), "{name} is missing:\n{}", text(&output.stdout));
     }
     let store = keep.join("oneread-demo.store");

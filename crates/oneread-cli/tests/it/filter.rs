@@ -19,11 +19,11 @@ const KINDS: [&str; 4] = ["bloom", "blocked", "counting", "growing"];
 const DLEFT: [&str; 2] = ["dleft", "dleft-counting"];
 
 /// All kinds that can be full.
-fn limited() -> impl Iterator<Item = &'static str> {
+pub(crate) fn limited() -> impl Iterator<Item = &'static str> {
     DLEFT.into_iter().chain(["line"])
 }
 
-fn all_kinds() -> impl Iterator<Item = &'static str> {
+pub(crate) fn all_kinds() -> impl Iterator<Item = &'static str> {
     KINDS.into_iter().chain(limited())
 }
 
@@ -31,23 +31,23 @@ fn all_kinds() -> impl Iterator<Item = &'static str> {
 const RATE: f64 = 0.01;
 
 /// A separate directory for each test, in which the command runs.
-struct Shell {
+pub(crate) struct Shell {
     directory: TempDir,
     input: TempDir,
 }
 
 impl Shell {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let directory = || tempfile::tempdir().expect("a temporary directory");
         Self { directory: directory(), input: directory() }
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.directory.path()
     }
 
     /// Runs `oneread filter` with arguments, separated by spaces, and an input.
-    fn run(&self, args: &str, input: &[u8]) -> Output {
+    pub(crate) fn run(&self, args: &str, input: &[u8]) -> Output {
         let file = self.input.path().join("input");
         fs::write(&file, input).expect("input");
         // The bounds of these tests are for one seed: 0, unless they name another or leave it to
@@ -65,26 +65,26 @@ impl Shell {
     }
 
     /// The output of a run that must succeed, with nothing on stderr.
-    fn done(&self, args: &str, input: &[u8]) -> Vec<u8> {
+    pub(crate) fn done(&self, args: &str, input: &[u8]) -> Vec<u8> {
         let output = self.run(args, input);
         assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""), "{args}");
         output.stdout
     }
 
-    fn json(&self, args: &str, input: &[u8]) -> Value {
+    pub(crate) fn json(&self, args: &str, input: &[u8]) -> Value {
         serde_json::from_slice(&self.done(&format!("{args} --json"), input)).expect("JSON")
     }
 
-    fn read(&self, name: &str) -> Vec<u8> {
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
         fs::read(self.path().join(name)).expect("a file")
     }
 
-    fn write(&self, name: &str, bytes: &[u8]) {
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) {
         fs::write(self.path().join(name), bytes).expect("a file");
     }
 
     /// The files and their contents.
-    fn snapshot(&self) -> Vec<(String, Vec<u8>)> {
+    pub(crate) fn snapshot(&self) -> Vec<(String, Vec<u8>)> {
         let entries = fs::read_dir(self.path()).expect("a directory").map(|entry| entry.expect("an entry"));
         let mut files: Vec<_> = entries
             .map(|entry| {
@@ -97,12 +97,12 @@ impl Shell {
     }
 }
 
-fn text(bytes: &[u8]) -> &str {
+pub(crate) fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("UTF-8")
 }
 
 /// `name 0`, `name 1`, …, one per line.
-fn numbered(name: &str, count: u32) -> Vec<u8> {
+pub(crate) fn numbered(name: &str, count: u32) -> Vec<u8> {
     (0..count).flat_map(|number| format!("{name} {number}\n").into_bytes()).collect()
 }
 

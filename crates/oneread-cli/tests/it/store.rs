@@ -581,7 +581,7 @@ fn stats_tell_the_plan_and_measure_when_told() {
     assert!((reads("reads_per_miss") - number("planned_reads_per_miss")).abs() < 0.002, "{measured}");
 
     let table = shell.done("stats s --measure 1000");
-    for name in ["items", "file", "memory", "reads a hit", "reads a miss", "utilisation"] {
+    for name in ["items", "file", "memory", "reads per hit", "reads per miss", "utilisation"] {
         assert!(
             text(&table).lines().any(|line| line.starts_with(name)),
             "{name} is missing:\n{}",
@@ -638,7 +638,7 @@ fn bench_counts_reads_and_times_lookups() {
         }
     }
     let table = shell.done("bench s --lookups 1000");
-    assert!(text(&table).contains("reads a miss") && text(&table).contains('█'), "{}", text(&table));
+    assert!(text(&table).contains("reads per miss") && text(&table).contains('█'), "{}", text(&table));
 }
 
 #[test]
