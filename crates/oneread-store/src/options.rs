@@ -26,7 +26,7 @@ pub enum Duplicates {
 /// use oneread_store::{Builder, Options};
 ///
 /// assert!(Builder::new(Options::new().miss_rate(0.0)).is_err());
-/// // One read in a thousand misses: about 1.4 bytes of memory a key instead of 1.
+/// // One read in a thousand misses: about 1.4 bytes of memory per key instead of 1.
 /// let builder = Builder::new(Options::new().miss_rate(0.001))?;
 /// # Ok::<(), oneread_store::Error>(())
 /// ```

@@ -236,10 +236,10 @@ impl StorePlan {
     /// If the rate is not a number from 5e-9 to 64, or is too small for [`MOST_RESULT_BITS`] or
     /// [`MOST_GUIDE_BYTES`].
     pub fn for_rate(loads: &Loads, mean_level: f64, rate: f64) -> Result<Self, OutOfRange> {
-        check("reads a miss", rate, 5e-9, 64.0)?;
+        check("reads per miss", rate, 5e-9, 64.0)?;
         // More bytes mean more bits and fewer reads.
         let (mut low, mut high) = (1, MOST_GUIDE_BYTES);
-        check("reads a miss", rate, reads_per_miss(loads, high), 64.0)?;
+        check("reads per miss", rate, reads_per_miss(loads, high), 64.0)?;
         while low < high {
             let middle = low + (high - low) / 2;
             if reads_per_miss(loads, middle) <= rate {

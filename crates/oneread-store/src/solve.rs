@@ -119,7 +119,7 @@ pub fn solve(targets: &StoreTargets) -> Result<Solution<PlannedStore>, Unsolved>
     check("bytes of a key", targets.key_bytes as f64, 0.0, KEY_BYTES as f64)?;
     check("bytes of a value", targets.value_bytes as f64, 0.0, MOST_VALUE_BYTES)?;
     // The range that a builder accepts.
-    check("reads a miss", targets.reads_per_miss, 1e-8, LEVELS as f64)?;
+    check("reads per miss", targets.reads_per_miss, 1e-8, LEVELS as f64)?;
     let mut found: Vec<PlannedStore> =
         SHAPES.iter().map(|&shape| planned(targets, shape)).collect::<Result<_, _>>()?;
     let two = found.remove(0);

@@ -18,7 +18,7 @@ const RATE: f64 = 0.001;
 fn main() -> Result<(), Box<dyn Error>> {
     let layout = plan::blocked::for_rate(KEYS, RATE)?;
     let planned = plan::blocked::false_positive_probability(layout, KEYS);
-    println!("planned: {:.2} bits a key, {planned:.6} false positives", layout.bits() as f64 / KEYS as f64);
+    println!("planned: {:.2} bits per key, {planned:.6} false positives", layout.bits() as f64 / KEYS as f64);
 
     let mut filter = BlockedBloomFilter::with_seed(layout, 1)?;
     let keys: Vec<u64> = (0..KEYS).collect();

@@ -40,8 +40,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let stats = map.stats();
         println!("{name}, {} bytes", stats.summary_bytes);
         let (measured, planned) = (stats.measured, stats.planned.expect("made from a plan"));
-        println!("  reads a hit:  {:.6}, planned {:.6}", measured.reads_per_hit(), planned.reads_per_hit);
-        println!("  reads a miss: {:.6}, planned {:.6}", measured.reads_per_miss(), planned.reads_per_miss);
+        println!("  reads per hit:  {:.6}, planned {:.6}", measured.reads_per_hit(), planned.reads_per_hit);
+        println!("  reads per miss: {:.6}, planned {:.6}", measured.reads_per_miss(), planned.reads_per_miss);
         println!(
             "  lookups a second: {:.1} million hits, {:.1} million misses",
             speed(map.summary(), 0),

@@ -37,12 +37,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert!((0..ITEMS).all(|key| map.contains_key(&key)));
     assert!((ITEMS..20 * ITEMS).all(|key| !map.contains_key(&key)));
     let measured = map.stats().measured;
-    println!("reads a hit {:.5}, a miss {:.5}", measured.reads_per_hit(), measured.reads_per_miss());
+    println!("reads per hit {:.5}, a miss {:.5}", measured.reads_per_hit(), measured.reads_per_miss());
 
     // The smallest filter with removal.
     let needs = Needs { delete: true, ..Needs::default() };
     let best = solve::filter(&FilterTargets { items: ITEMS, rate: 0.001, needs, bytes: None })?.best;
-    println!("{}: {:.1} bits a key", best.structure, best.bits_per_key());
+    println!("{}: {:.1} bits per key", best.structure, best.bits_per_key());
     if let FilterLayout::DLeftCounting(layout) = best.layout {
         let mut filter = DLeftCountingFilter::with_seed(layout, 1)?;
         filter.insert("a key")?;

@@ -218,17 +218,17 @@ impl Shown<'_> {
         let rows = [
             row("", "planned".to_owned(), "measured".to_owned()),
             row(
-                "page reads a hit",
+                "page reads per hit",
                 reads(self.plan.plan.reads_per_hit()),
                 measured(self.lookups.hits.reads_per_hit()),
             ),
             row(
-                "page reads a miss",
+                "page reads per miss",
                 reads(self.plan.plan.reads_per_miss()),
                 measured(self.lookups.misses.reads_per_miss()),
             ),
             row(
-                "bytes of memory a key",
+                "bytes of memory per key",
                 format!("{:.3}", self.planned_ram_bytes_per_key()),
                 format!("{:.3}", stats.ram_bytes_per_key),
             ),

@@ -176,8 +176,8 @@ fn text(
     let (threads, plural) = (args.threads, if args.threads == 1 { "" } else { "s" });
     format!(
         "{} keys{buffered}, {threads} thread{plural}, {}\n\n\
-         reads a hit   {}\n\
-         reads a miss  {}\n\n\
+         reads per hit   {}\n\
+         reads per miss  {}\n\n\
          {}\n\n{}",
         indicatif::HumanCount(facts.items),
         if args.map { "mapped" } else { "positioned reads" },

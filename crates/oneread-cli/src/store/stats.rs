@@ -133,14 +133,14 @@ impl Report {
             (
                 "memory",
                 format!(
-                    "{}, {:.2} bytes a key, guides of {} bytes",
+                    "{}, {:.2} bytes per key, guides of {} bytes",
                     HumanBytes(self.ram_bytes),
                     self.ram_bytes_per_key,
                     self.guide_bytes
                 ),
             ),
-            ("reads a hit", reads(self.planned_reads_per_hit, self.measured.reads_per_hit)),
-            ("reads a miss", reads(self.planned_reads_per_miss, self.measured.reads_per_miss)),
+            ("reads per hit", reads(self.planned_reads_per_hit, self.measured.reads_per_hit)),
+            ("reads per miss", reads(self.planned_reads_per_miss, self.measured.reads_per_miss)),
             ("utilisation", format!("{} of {} pages", percent(self.utilisation), HumanCount(self.pages))),
             ("segments", HumanCount(self.segments.into()).to_string()),
             ("seed", self.seed.to_string()),
@@ -209,9 +209,12 @@ impl Live {
             ("files", facts::file(self.disk_bytes, self.key_bytes + self.value_bytes)),
             ("keys", HumanBytes(self.key_bytes).to_string()),
             ("values", HumanBytes(self.value_bytes).to_string()),
-            ("memory", format!("{}, {:.2} bytes a key", HumanBytes(self.ram_bytes), self.ram_bytes_per_key)),
-            ("reads a hit", reads(self.measured.reads_per_hit)),
-            ("reads a miss", reads(self.measured.reads_per_miss)),
+            (
+                "memory",
+                format!("{}, {:.2} bytes per key", HumanBytes(self.ram_bytes), self.ram_bytes_per_key),
+            ),
+            ("reads per hit", reads(self.measured.reads_per_hit)),
+            ("reads per miss", reads(self.measured.reads_per_miss)),
             ("utilisation", format!("{} of {} pages", percent(self.utilisation), HumanCount(self.pages))),
             ("segments", HumanCount(self.segments).to_string()),
             ("checkpoints", HumanCount(self.checkpoints).to_string()),

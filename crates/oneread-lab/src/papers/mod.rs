@@ -2,6 +2,24 @@
 //!
 //! Each paper is a folder or a file. A claim names its section, and its id never changes.
 
+/// Defines `new`, which makes an experiment of one paper.
+macro_rules! experiment_of {
+    ($paper:expr) => {
+        fn new(
+            name: impl std::fmt::Display,
+            claim: impl Into<String>,
+            printed: $crate::Printed,
+            look: impl Fn(&$crate::experiment::Context) -> Result<$crate::Finding, $crate::experiment::Error>
+            + Send
+            + Sync
+            + 'static,
+        ) -> $crate::Experiment {
+            $crate::Experiment::new($paper, name, claim, printed, look)
+        }
+    };
+}
+use experiment_of;
+
 mod dleft;
 mod lecture;
 mod less_hashing;

@@ -161,12 +161,12 @@ fn dleft(claims: &Claims<'_>) -> Vec<Picture> {
         ("dleft/rate/counting", "dlCBF: counting, cells of a fixed size"),
         ("dleft/rate/64-bit-plain", "64-bit buckets"),
         ("dleft/rate/dynamic-counting", "ddlCBF: counting, one remainder size"),
-        ("dleft/rate/bloom-16-bits", "Bloom filter, 16 bits a key"),
+        ("dleft/rate/bloom-16-bits", "Bloom filter, 16 bits per key"),
         ("dleft/rate/64-bit-semisorted", "64-bit buckets, semi-sorted"),
         ("dleft/rate/64-bit-grouped", "64-bit buckets, semi-sorted, groups of four"),
         ("dleft/rate/two-size-counting", "ddlCBF: counting, two remainder sizes"),
         ("dleft/rate/64-bit-offline", "64-bit buckets, balanced offline"),
-        ("dleft/rate/bloom-20-bits", "Bloom filter, 20 bits a key"),
+        ("dleft/rate/bloom-20-bits", "Bloom filter, 20 bits per key"),
         ("dleft/rate/128-bit-semisorted", "128-bit buckets, semi-sorted"),
         ("dleft/rate/128-bit-semisorted-by-two", "128-bit buckets, semi-sorted by two bits"),
         ("dleft/rate/128-bit-grouped", "128-bit buckets, semi-sorted, groups of four"),
@@ -223,7 +223,7 @@ fn less_hashing(claims: &Claims<'_>) -> Vec<Picture> {
         }
         let caption = match bits_per_key {
             4 => {
-                "With few bits a key all schemes have the limit's rate from the start: two hash functions do the work of three."
+                "With few bits per key all schemes have the limit's rate from the start: two hash functions do the work of three."
             }
             8 => "Still close: at 100 items the partition scheme is a fifth above the limit.",
             12 => {
@@ -236,7 +236,7 @@ fn less_hashing(claims: &Claims<'_>) -> Vec<Picture> {
         };
         picture(
             &format!("less-hashing-c{bits_per_key}"),
-            &format!("False positives at {bits_per_key} bits a key (figure 1)"),
+            &format!("False positives at {bits_per_key} bits per key (figure 1)"),
             (Axis::log("n, items"), Axis::log("false positive probability")),
             series,
             caption,

@@ -29,7 +29,7 @@ impl Remainders {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Repeats {
-    /// They are counted up to [four](DLeftCountingLayout::STICKS_AT), in as few cells as the
+    /// They are counted up to [four](DLeftCountingLayout::SATURATES_AT), in as few cells as the
     /// counters allow. A count of four is saturated and never falls. So no key fills a bucket,
     /// however often it is inserted.
     #[default]
@@ -99,7 +99,7 @@ impl DLeftCountingLayout {
     pub const MAX_COUNTER_BITS: u32 = 2;
 
     /// Where the count of equal remainders saturates: the most that a counter of two bits can hold.
-    pub const STICKS_AT: u32 = 4;
+    pub const SATURATES_AT: u32 = 4;
 
     /// Takes `subtables` sub-tables (d in the papers) of `buckets_each` buckets. Remainders of a
     /// bucket have one size, buckets up to [`CAPACITY`](Self::CAPACITY) cells, counters one bit,

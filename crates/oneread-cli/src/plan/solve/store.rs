@@ -80,7 +80,7 @@ impl SolveStore {
             Ok(solved.map(|solved| point(&solved.best)).collect())
         })?;
         let title = format!("Stores of {} records", targets.items);
-        let labels = ("bytes of memory", "reads of a miss");
+        let labels = ("bytes of memory", "reads per miss");
         Ok(frontier(title, labels, vec![("smallest".to_owned(), points)], point(best)))
     }
 }

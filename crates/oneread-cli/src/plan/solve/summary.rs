@@ -104,7 +104,7 @@ impl SolveSummary {
         })?;
         let label = match targets.goal {
             Goal::Guarantee { .. } => "that any key fails or finds no room",
-            Goal::Average { .. } => "reads of a hit beyond the first",
+            Goal::Average { .. } => "reads per hit beyond the first",
         };
         let here = (solution.best.total_bytes() as f64, odds(&solution.best).ln());
         let title = format!("The smallest summaries of {} items", table.items());

@@ -22,7 +22,7 @@ use self::filters::{offline, other_load, rate, simulated_extreme, simulated_rate
 use self::simulation::Table;
 use super::random::Random;
 use crate::digits::number;
-use crate::experiment::{Context, Error};
+use crate::experiment::Error;
 use crate::{Experiment, Finding, Paper, Printed};
 
 /// Loads 0, 1, … at 4 items per bucket.
@@ -118,14 +118,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
     experiments
 }
 
-fn new(
-    name: impl std::fmt::Display,
-    claim: impl Into<String>,
-    printed: Printed,
-    look: impl Fn(&Context) -> Result<Finding, Error> + Send + Sync + 'static,
-) -> Experiment {
-    Experiment::new(Paper::DLeft, name, claim, printed, look)
-}
+super::experiment_of!(Paper::DLeft);
 
 /// The fraction of all buckets with each load, by the planner and by the other method.
 fn both_methods(load: f64, highest: usize) -> Result<(Vec<f64>, Vec<f64>), Error> {

@@ -87,7 +87,7 @@ fn answer(context: &Context) -> Result<Answer, Error> {
     }
     let at = |series: &Series, of: usize| series.points[of].y;
     let text = format!(
-        "Not entirely, but much of it. Over log2(1/ε) a key, real d-left filters waste {:.2} bits with 64-bit buckets at 16 bits a key and {:.2} with 128-bit buckets at 20; \
+        "Not entirely, but much of it. Over log2(1/ε) per key, real d-left filters waste {:.2} bits with 64-bit buckets at 16 bits per key and {:.2} with 128-bit buckets at 20; \
          log2(d·load), the factor, is {:.2} and {:.2}. Without semi-sorting they would waste {:.2} and {:.2}; with all fingerprints of a bucket sorted (quotienting), and coded \
          without a bit too much, {:.2} and {:.2}. Placing every key in one of four cells by cuckoo hashing wastes {:.2} at fingerprints of 12 bits, and a factor of \
          four is left; but keys have to be known beforehand. A Bloom filter wastes {:.2} at 16 bits.",
@@ -106,9 +106,9 @@ fn answer(context: &Context) -> Result<Answer, Error> {
         id: "open-factor".to_owned(),
         title: "Bits a key over log2(1/ε)".to_owned(),
         across: Axis::linear("log2(1/ε), the bits that any filter takes"),
-        up: Axis::linear("bits a key over that"),
+        up: Axis::linear("bits per key over that"),
         series,
-        caption: "A Bloom filter's waste grows with the bits; the others' hardly does. d-left filters cross it near 16 bits a key, and the dashed lines show what sorting \
+        caption: "A Bloom filter's waste grows with the bits; the others' hardly does. d-left filters cross it near 16 bits per key, and the dashed lines show what sorting \
                   their buckets could still give."
             .to_owned(),
     };

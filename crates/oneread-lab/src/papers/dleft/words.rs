@@ -68,7 +68,7 @@ pub(super) fn of_semisorting() -> Vec<Experiment> {
                 // The best Bloom filter with any number of hash functions, not necessarily an
                 // integer.
                 let bloom = -plan.false_positive.ln() / std::f64::consts::LN_2.powi(2);
-                let note = format!("{} bits a key against 20", number(bloom));
+                let note = format!("{} bits per key against 20", number(bloom));
                 Ok(Finding::calculated(100.0 * (1.0 - plan.bits_per_item / bloom)).note(note))
             },
         ),
@@ -210,7 +210,7 @@ pub(super) fn counting_space() -> Experiment {
                 })
                 .ok_or("no remainder is long enough")?;
             let dleft = (f64::from(remainder) + COUNTER) * CELLS / LOAD;
-            let note = format!("{} bits a key against {}", number(dleft), number(bloom));
+            let note = format!("{} bits per key against {}", number(dleft), number(bloom));
             Ok(Finding::calculated(bloom / dleft).note(note))
         },
     )

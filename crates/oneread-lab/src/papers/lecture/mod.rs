@@ -7,8 +7,7 @@ mod filters;
 mod four_independent;
 mod probing;
 
-use crate::experiment::{Context, Error};
-use crate::{Experiment, Finding, Paper, Printed};
+use crate::{Experiment, Paper};
 
 pub(super) fn experiments() -> Vec<Experiment> {
     let mut experiments = families::experiments();
@@ -18,11 +17,4 @@ pub(super) fn experiments() -> Vec<Experiment> {
     experiments
 }
 
-fn new(
-    name: impl std::fmt::Display,
-    claim: impl Into<String>,
-    printed: Printed,
-    look: impl Fn(&Context) -> Result<Finding, Error> + Send + Sync + 'static,
-) -> Experiment {
-    Experiment::new(Paper::Lecture, name, claim, printed, look)
-}
+super::experiment_of!(Paper::Lecture);

@@ -106,7 +106,7 @@ fn sizes(kind: &'static str, bands: [u64; 3]) -> Experiment {
     new(
         format!("4.1/{kind}"),
         format!(
-            "The partition scheme's false positives converge to p whether or not m′ is prime (4.1, theorem 2): m′ = {}, {} and {}, 8 bits a key; a band \
+            "The partition scheme's false positives converge to p whether or not m′ is prime (4.1, theorem 2): m′ = {}, {} and {}, 8 bits per key; a band \
              four times as large leaves at most half of the excess",
             bands[0], bands[1], bands[2]
         ),

@@ -58,14 +58,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
     experiments
 }
 
-fn new(
-    name: impl std::fmt::Display,
-    claim: impl Into<String>,
-    printed: Printed,
-    look: impl Fn(&Context) -> Result<Finding, Error> + Send + Sync + 'static,
-) -> Experiment {
-    Experiment::new(Paper::LessHashing, name, claim, printed, look)
-}
+super::experiment_of!(Paper::LessHashing);
 
 /// The k that minimizes p.
 fn hashes(bits_per_key: u64) -> u32 {

@@ -9,8 +9,7 @@ mod table_ii;
 
 use oneread::layout::{LayoutError, Moves, MultilevelLayout};
 
-use crate::experiment::{Context, Error};
-use crate::{Experiment, Finding, Paper, Printed};
+use crate::{Experiment, Paper};
 
 /// Trials per configuration of Table I.
 const TRIALS: f64 = 10_000.0;
@@ -28,14 +27,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
     experiments
 }
 
-fn new(
-    name: impl std::fmt::Display,
-    claim: impl Into<String>,
-    printed: Printed,
-    look: impl Fn(&Context) -> Result<Finding, Error> + Send + Sync + 'static,
-) -> Experiment {
-    Experiment::new(Paper::Moves, name, claim, printed, look)
-}
+super::experiment_of!(Paper::Moves);
 
 /// The paper's tables: one cell per item in the first level, half as many in each following level.
 fn halving(items: u64, levels: u32, moves: Moves) -> Result<MultilevelLayout, LayoutError> {

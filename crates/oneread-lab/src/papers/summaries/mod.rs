@@ -14,8 +14,7 @@ mod tables;
 
 use oneread::layout::{LayoutError, MultilevelLayout};
 
-use crate::experiment::{Context, Error};
-use crate::{Experiment, Finding, Paper, Printed};
+use crate::{Experiment, Paper};
 
 pub(super) use open::questions;
 
@@ -28,14 +27,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
     experiments
 }
 
-fn new(
-    name: impl std::fmt::Display,
-    claim: impl Into<String>,
-    printed: Printed,
-    look: impl Fn(&Context) -> Result<Finding, Error> + Send + Sync + 'static,
-) -> Experiment {
-    Experiment::new(Paper::Summaries, name, claim, printed, look)
-}
+super::experiment_of!(Paper::Summaries);
 
 /// Less likely events are not believed to have happened in the paper's simulations.
 const BELIEVABLE: f64 = 1e-3;

@@ -37,8 +37,8 @@ fn churn_leaves_one_read_a_hit_and_full_pages() {
         assert_eq!(stats.items, alive.end - alive.start);
         // 180,000 lookups at a rate of 0.01 have a standard deviation of 0.0002. The bounds are the
         // documented ones.
-        assert!(hit <= 1.02 && miss <= 0.012, "{what}: {hit} reads a hit, {miss} a miss");
-        assert!(stats.ram_bytes_per_key <= 1.8, "{what}: {} bytes a key", stats.ram_bytes_per_key);
+        assert!(hit <= 1.02 && miss <= 0.012, "{what}: {hit} reads per hit, {miss} a miss");
+        assert!(stats.ram_bytes_per_key <= 1.8, "{what}: {} bytes per key", stats.ram_bytes_per_key);
         let raw = (stats.key_bytes + stats.value_bytes) as f64;
         // Counts pages that wait for a checkpoint, but not logs, which do not grow with the store.
         let disk = stats.used_bytes as f64 / raw;

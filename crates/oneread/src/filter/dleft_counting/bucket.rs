@@ -205,7 +205,7 @@ impl Format {
             Repeats::Copy => false,
             Repeats::Stick if self.two_sizes => counters.any(|counter| counter == self.most()),
             Repeats::Stick => {
-                counters.map(|counter| counter + 1).sum::<u32>() >= DLeftCountingLayout::STICKS_AT
+                counters.map(|counter| counter + 1).sum::<u32>() >= DLeftCountingLayout::SATURATES_AT
             }
         }
     }

@@ -224,12 +224,12 @@ struct Counts {
     /// The fraction with each value; the last is the maximum.
     values: Vec<f64>,
     /// Whether a maximum is permanent. Otherwise it only stops counting up.
-    sticks: bool,
+    saturates: bool,
 }
 
 impl Counts {
     /// Poisson numbers with a mean, cut off at `most`.
-    fn poisson(mean: f64, most: usize, sticks: bool) -> Self {
+    fn poisson(mean: f64, most: usize, saturates: bool) -> Self {
         let mut values = vec![0.0; most + 1];
         let (mut here, mut below) = (exp(-mean), 0.0);
         for (value, fraction) in values.iter_mut().enumerate().take(most) {
@@ -245,7 +245,7 @@ impl Counts {
             here *= mean / value;
         }
         values[most] = if below < 0.5 { 1.0 - below } else { tail };
-        Self { values, sticks }
+        Self { values, saturates }
     }
 
     /// Like [`poisson`](Self::poisson), but with this mean after the cut.
@@ -282,7 +282,7 @@ impl Counts {
                 after.values[value] -= raised;
                 after.values[value + 1] += raised;
             }
-            if value > 0 && (value < most || !self.sticks) {
+            if value > 0 && (value < most || !self.saturates) {
                 let lowered = step * value as f64 * fraction;
                 after.values[value] -= lowered;
                 after.values[value - 1] += lowered;

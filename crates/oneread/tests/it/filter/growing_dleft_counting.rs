@@ -153,7 +153,7 @@ fn the_rate_holds_at_every_size_and_age() {
             let queries = 1 << 20;
             let found = (ABSENT..ABSENT + queries).filter(|key| filter.contains(key)).count() as u64;
             println!(
-                "{size}: own {own:.3e}, found {:.3e}, {} layers, {:.1} bits a key",
+                "{size}: own {own:.3e}, found {:.3e}, {} layers, {:.1} bits per key",
                 found as f64 / queries as f64,
                 filter.layers(),
                 filter.byte_len() as f64 * 8.0 / size as f64
@@ -239,7 +239,7 @@ fn copies_and_twins_in_full_layers_come_and_go_without_a_trace() {
         };
         check(&filter, &there);
         let may_stick = seed % 3 == 0;
-        let mut sticks = false;
+        let mut saturates = false;
         for phase in 0..10 {
             while there.len() < 300 {
                 let word = random.next_u64();
@@ -251,7 +251,7 @@ fn copies_and_twins_in_full_layers_come_and_go_without_a_trace() {
                 if may_stick || filter.count(&key) < 3 {
                     filter.insert(&key).unwrap();
                     there.push(key);
-                    sticks |= filter.count(&key) == 4;
+                    saturates |= filter.count(&key) == 4;
                     check(&filter, &there);
                 } else if word & 7 == 0 {
                     break;
@@ -269,9 +269,9 @@ fn copies_and_twins_in_full_layers_come_and_go_without_a_trace() {
         }
         filter.remove_many(&there).unwrap();
         assert!(filter.is_empty());
-        assert_eq!(filter.false_positive_rate() == 0.0, !sticks, "seed {seed}");
-        assert!(may_stick || !sticks, "seed {seed}");
-        stuck += u32::from(sticks);
+        assert_eq!(filter.false_positive_rate() == 0.0, !saturates, "seed {seed}");
+        assert!(may_stick || !saturates, "seed {seed}");
+        stuck += u32::from(saturates);
     }
     println!(
         "{stuck} of 60 with stuck cells, {most_layers} layers at most, {fewest_later} when nearly empty"

@@ -214,7 +214,7 @@ fn the_rate_holds_from_a_thousand_keys_to_three_hundred_thousand() {
             let queries = 1 << 21;
             let found = (ABSENT..ABSENT + queries).filter(|key| filter.contains(key)).count() as u64;
             println!(
-                "{rate}, {size} keys: own {:.3e}, found {:.3e}, {} layers, {:.2} bits a key",
+                "{rate}, {size} keys: own {:.3e}, found {:.3e}, {} layers, {:.2} bits per key",
                 filter.false_positive_rate(),
                 found as f64 / queries as f64,
                 filter.layers(),
@@ -227,7 +227,7 @@ fn the_rate_holds_from_a_thousand_keys_to_three_hundred_thousand() {
         // Twice the keys of full layers just after growing, and 97% of the slots at best: see the
         // type's documentation.
         let bits = filter.byte_len() as f64 * 8.0 / 300_000.0;
-        assert!(bits < if rate == 0.01 { 32.0 } else { 42.0 }, "{bits} bits a key");
+        assert!(bits < if rate == 0.01 { 32.0 } else { 42.0 }, "{bits} bits per key");
     }
 }
 

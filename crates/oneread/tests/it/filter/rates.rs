@@ -93,7 +93,7 @@ fn large_bloom_filters(bits_per_key: u64, queries: u64, tolerance: f64) {
     let planned = plan::bloom::false_positive_probability(layout, KEYS);
     assert!((planned / theory - 1.0).abs() < 1e-4, "planned {planned:e}, theory {theory:e}");
     let ratio = measured.ratio(theory);
-    assert!((ratio - 1.0).abs() < tolerance, "{bits_per_key} bits a key: {ratio:.4} times theory");
+    assert!((ratio - 1.0).abs() < tolerance, "{bits_per_key} bits per key: {ratio:.4} times theory");
 }
 
 /// p = 0.00314 with 8 hashes. 4 million queries for each of 8 filters find 100,500 keys: a
@@ -188,7 +188,7 @@ fn blocked_filters_of_a_million_keys_have_the_rates_of_another_program() {
         // 3,600 and 1,040 keys are found: deviations of 0.8%, 1.7% and 3.1%. Together at most 3.2%,
         // times six.
         let ratio = measured.ratio(rate);
-        assert!((ratio - 1.0).abs() < 0.19, "{bits_per_key} bits a key: {ratio} times {rate:e}");
+        assert!((ratio - 1.0).abs() < 0.19, "{bits_per_key} bits per key: {ratio} times {rate:e}");
     }
 }
 

@@ -126,7 +126,7 @@ fn counting_filters_forget_a_key_after_as_many_removals_as_insertions() {
 #[test]
 fn dleft_counting_filters_forget_a_key_after_as_many_removals_as_insertions() {
     let layout = DLeftCountingLayout::new(4, 20).unwrap();
-    let sticks_at = u64::from(DLeftCountingLayout::STICKS_AT);
+    let sticks_at = u64::from(DLeftCountingLayout::SATURATES_AT);
     for layout in [
         layout,
         layout.with_counter_bits(0).unwrap(),
@@ -156,7 +156,7 @@ fn dleft_counting_filters_forget_a_key_after_as_many_removals_as_insertions() {
 }
 
 /// The most copies of a key that a d-left filter counts.
-const MOST_COPIES: u8 = DLeftCountingLayout::STICKS_AT as u8 - 1;
+const MOST_COPIES: u8 = DLeftCountingLayout::SATURATES_AT as u8 - 1;
 
 /// A multiset of keys against a filter: inserts, removes and looks up random keys, then removes
 /// all. A key has 0 to `most` copies, each number with the same probability in the long run: a step

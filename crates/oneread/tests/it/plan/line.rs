@@ -60,7 +60,7 @@ fn layouts_for_a_rate_keep_it_in_the_fewest_lines() {
 fn layouts_for_bits_have_the_longest_remainders_that_fit() {
     for (bits, expected) in [(11.1, 8), (12.1, 9), (13.3, 10), (16.1, 12), (20.4, 16), (40.0, 16)] {
         let layout = line::for_bits_per_key(1_000_000, bits).unwrap();
-        assert_eq!(layout.remainder_bits(), expected, "{bits} bits a key");
+        assert_eq!(layout.remainder_bits(), expected, "{bits} bits per key");
         assert!((layout.bits() as f64 / 1e6 - bits).abs() < 0.001);
     }
     for bits in [0.0, 10.9, f64::NAN, f64::INFINITY] {

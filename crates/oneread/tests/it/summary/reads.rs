@@ -81,7 +81,7 @@ fn the_papers_multiple_filters_read_once_a_hit_and_hardly_ever_a_miss() {
     agrees(measured.reads_of_misses, plan.reads_per_miss() * measured.misses as f64, 0.02);
     agrees(measured.buckets_named_for_misses, plan.false_positive() * measured.misses as f64, 0.02);
     println!(
-        "reads a miss: {} and {} without occupancy",
+        "reads per miss: {} and {} without occupancy",
         measured.reads_per_miss(),
         measured.reads_per_miss_without_occupancy()
     );

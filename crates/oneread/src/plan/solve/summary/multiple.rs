@@ -187,7 +187,7 @@ impl<'a> Search<'a> {
             return f64::INFINITY;
         }
         let mut share = 0.0;
-        // The first filter does not affect the reads of a hit.
+        // The first filter does not affect the reads per hit.
         let mut levels = Vec::from([LevelReads::NONE]);
         let mut add = |odds: &Odds| {
             share += odds.share;
