@@ -20,15 +20,14 @@ pub(crate) fn write_whole(
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // A replaced file keeps its permissions; a new one has the usual ones, reduced by the
-        // user's mask.
-        let permissions = match fs::metadata(path) {
-            Ok(metadata) if replace => metadata.permissions(),
-            _ => fs::Permissions::from_mode(0o666),
-        };
-        builder.permissions(permissions);
+        // The usual permissions of a new file, reduced by the user's mask.
+        builder.permissions(fs::Permissions::from_mode(0o666));
     }
     let file = builder.tempfile_in(folder(path))?;
+    // A replaced file keeps its permissions.
+    if let Some(replaced) = fs::metadata(path).ok().filter(|_| replace) {
+        file.as_file().set_permissions(replaced.permissions())?;
+    }
     let mut writer = BufWriter::with_capacity(1 << 20, file);
     write(&mut writer)?;
     let file = writer.into_inner().map_err(IntoInnerError::into_error)?;

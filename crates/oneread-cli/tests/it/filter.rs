@@ -522,7 +522,7 @@ fn no_filter_takes_the_place_of_a_store() {
             assert!(message.starts_with("error: s: ") && message.contains(told), "{args}: {message}");
         }
     };
-    refused("writes to the store");
+    refused("changes it: wait until it is done");
     store.close().expect("a store");
     refused("it is a store: name another file");
     let store = Store::open(&path, StoreOptions::new()).expect("a live store");

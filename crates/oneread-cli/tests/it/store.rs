@@ -315,7 +315,7 @@ fn import_tells_what_it_made() {
     assert_eq!(shell.json("stats s")["seed"], 9);
     let table = shell.done("import s rows.csv --replace");
     assert!(
-        text(&table).lines().any(|line| line == "replaced      1 by later rows of the same key"),
+        text(&table).lines().any(|line| line == "replaced        1 by later rows of the same key"),
         "{}",
         text(&table)
     );
@@ -489,7 +489,7 @@ fn bad_rows_are_skipped_when_told_and_counted() {
     assert_eq!(report["first_skipped"], "rows.csv, line 3: expected 2 fields as in the header, found 1");
     assert_eq!(shell.pairs("s"), owned([(b"a", b"1"), (b"d", b"5"), (b"e", b"6")]));
     let table = shell.done("import s rows.csv rows.jsonl --skip-bad --replace");
-    assert!(text(&table).contains("skipped       5, the first: rows.csv, line 3"), "{}", text(&table));
+    assert!(text(&table).contains("skipped         5, the first: rows.csv, line 3"), "{}", text(&table));
     // A read error is not a bad row.
     shell.write("cut.csv.gz", &gzip(b"key,value\na,1\n")[..20]);
     shell.fails("import new cut.csv.gz --skip-bad", b"");
