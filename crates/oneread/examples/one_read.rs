@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("  reads per hit:  {:.6}, planned {:.6}", measured.reads_per_hit(), planned.reads_per_hit);
         println!("  reads per miss: {:.6}, planned {:.6}", measured.reads_per_miss(), planned.reads_per_miss);
         println!(
-            "  lookups a second: {:.1} million hits, {:.1} million misses",
+            "  lookups per second: {:.1} million hits, {:.1} million misses",
             speed(map.summary(), 0),
             speed(map.summary(), ITEMS)
         );

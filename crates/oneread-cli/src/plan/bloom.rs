@@ -137,7 +137,7 @@ fn against_bits(layout: BloomLayout, items: u64) -> Result<Chart, LayoutError> {
     }
     Ok(Chart {
         title: format!("Bloom filter of {items} items"),
-        x: Axis { label: "bits an item", scale: Scale::Linear },
+        x: Axis { label: "bits per item", scale: Scale::Linear },
         y: Axis { label: "false positives (fraction of absent keys)", scale: Scale::Log },
         series: vec![
             Series::new(format!("hashes: {}", layout.hashes()), Shape::Line, given),

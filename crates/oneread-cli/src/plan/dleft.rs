@@ -156,7 +156,7 @@ fn against_bits(layout: DLeftLayout, here: &dleft::Plan, load: f64) -> Result<Ch
     }
     Ok(Chart {
         title: "Beside a Bloom filter of the same size".to_owned(),
-        x: Axis { label: "bits an item", scale: Scale::Linear },
+        x: Axis { label: "bits per item", scale: Scale::Linear },
         y: Axis { label: "false positives (fraction of absent keys)", scale: Scale::Log },
         series: vec![
             Series::new("d-left filter", Shape::Line, of_dleft),

@@ -522,14 +522,14 @@ fn a_plot_is_an_svg_with_labelled_axes() {
         ),
         (
             "dleft --load 4".to_owned(),
-            &["load (items in a bucket)", "fraction of buckets", "bits an item", false_positives],
+            &["load (items in a bucket)", "fraction of buckets", "bits per item", false_positives],
         ),
-        ("bloom --items 1e6 --bits 16e6".to_owned(), &["bits an item", false_positives, "this plan"]),
+        ("bloom --items 1e6 --bits 16e6".to_owned(), &["bits per item", false_positives, "this plan"]),
         // Degenerate sizes.
-        ("bloom --items 1 --bits 1".to_owned(), &["bits an item"]),
+        ("bloom --items 1 --bits 1".to_owned(), &["bits per item"]),
         ("multilevel --items 1 --levels 1".to_owned(), &["level"]),
-        ("dleft --load 6".to_owned(), &["bits an item"]),
-        ("dleft --load 1e-9".to_owned(), &["bits an item"]),
+        ("dleft --load 6".to_owned(), &["bits per item"]),
+        ("dleft --load 1e-9".to_owned(), &["bits per item"]),
     ] {
         shell.done(&format!("{args} --plot plan.svg"));
         let image = shell.read("plan.svg");

@@ -70,7 +70,7 @@ fn with_layout(report: Report, layout: FilterLayout) -> Report {
         FilterLayout::DLeftCounting(layout) => report
             .whole("subtables", "in all", layout.subtables())
             .whole("buckets_each", "of 128 bits", layout.buckets_each())
-            .whole("capacity", "keys a bucket", layout.capacity()),
+            .whole("capacity", "keys per bucket", layout.capacity()),
         FilterLayout::Line(layout) => report.whole("lines", "of 512 bits", layout.lines()).whole(
             "remainder_bits",
             "a key",

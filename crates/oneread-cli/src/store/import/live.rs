@@ -85,6 +85,6 @@ pub(in crate::store) fn run(args: &Import, inputs: &[Input<'_>], store: Store, s
     table.push(("items", HumanCount(report.items).to_string()));
     table.push(("files", facts::file(report.disk_bytes, stats.key_bytes + stats.value_bytes)));
     let rate = HumanCount(report.rows_per_second as u64);
-    table.push(("took", format!("{seconds:.1} s, {rate} rows a second")));
+    table.push(("took", format!("{seconds:.1} s, {rate} rows per second")));
     print(&facts::table(table))
 }

@@ -172,7 +172,7 @@ impl Report {
         }
         rows.extend(self.store.rows());
         let rate = HumanCount(self.rows_per_second as u64);
-        rows.push(("took", format!("{:.1} s, {rate} rows a second", self.seconds)));
+        rows.push(("took", format!("{:.1} s, {rate} rows per second", self.seconds)));
         facts::table(rows)
     }
 }
