@@ -33,11 +33,14 @@ const PHRASES: [(&str, &str); 12] = [
 ];
 
 /// Rates take *per*: "bits per key".
-const UNITS: [&str; 12] =
-    ["bit", "bits", "byte", "bytes", "read", "reads", "page", "pages", "line", "lines", "ns", "times"];
-const BASES: [&str; 9] = ["hit", "miss", "key", "lookup", "item", "bucket", "entry", "record", "segment"];
+const UNITS: [&str; 17] = [
+    "bit", "bits", "byte", "bytes", "read", "reads", "page", "pages", "line", "lines", "ns", "times", "rows",
+    "keys", "items", "lookups", "operations",
+];
+const BASES: [&str; 10] =
+    ["hit", "miss", "key", "lookup", "item", "bucket", "entry", "record", "segment", "second"];
 
-/// Checks all Markdown, and the comments of all sources.
+/// Checks all Markdown, and the comments and the printed text of all sources.
 pub(super) fn check() -> Result<()> {
     let mut findings = Vec::new();
     let mut files = Vec::new();
@@ -56,6 +59,11 @@ pub(super) fn check() -> Result<()> {
             }
             if !is_generated {
                 words(prose).into_iter().for_each(|what| find(line, what));
+            }
+        }
+        if name.ends_with(".rs") && name.contains("/src/") && !name.starts_with("xtask") {
+            for (line, printed) in literals(&text) {
+                rates(&printed.to_lowercase()).into_iter().for_each(|what| find(line, what));
             }
         }
         if name.ends_with(".md") {
@@ -118,6 +126,13 @@ fn comments(text: &str) -> Vec<(usize, &str)> {
     lines
 }
 
+/// What stands between quotes in the code of Rust, line by line. Text of several lines is missed.
+fn literals(text: &str) -> Vec<(usize, &str)> {
+    let code = text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
+    code.flat_map(|(at, line)| line.split('"').skip(1).step_by(2).map(move |quoted| (at + 1, quoted)))
+        .collect()
+}
+
 /// Tables, pictures and lines with an address cannot be wrapped.
 fn may_be_long(line: &str) -> bool {
     let start = line.trim_start().trim_start_matches(['/', '!']).trim_start();
@@ -138,14 +153,7 @@ fn words(line: &str) -> Vec<String> {
             found.push(format!("\"{phrase}\": {instead}"));
         }
     }
-    for three in words.windows(3) {
-        if let [unit, "a" | "an", base] = three
-            && UNITS.contains(unit)
-            && BASES.contains(base)
-        {
-            found.push(format!("\"{unit} a {base}\": write \"per\""));
-        }
-    }
+    found.extend(rates(&lower));
     let bytes = prose.as_bytes();
     let is_bare = |at: usize| {
         bytes[at] == b'.'
@@ -156,6 +164,17 @@ fn words(line: &str) -> Vec<String> {
         found.push("a decimal without a leading zero".to_owned());
     }
     found
+}
+
+/// Rates with "a" or "an" where there should be "per". Takes text in lower case.
+fn rates(lower: &str) -> Vec<String> {
+    let words: Vec<&str> =
+        lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let is_rate = |three: &&[&str]| {
+        matches!(three, [unit, "a" | "an", base] if UNITS.contains(unit) && BASES.contains(base))
+    };
+    let rates = words.windows(3).filter(is_rate);
+    rates.map(|three| format!("\"{}\": write \"per\"", three.join(" "))).collect()
 }
 
 /// Relative links of a page that lead nowhere.
@@ -176,7 +195,7 @@ fn links(page: &Path, text: &str) -> Vec<(usize, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{comments, links, markdown, may_be_long, words};
+    use super::{comments, links, literals, markdown, may_be_long, rates, words};
 
     #[test]
     fn private_words_and_bare_decimals_are_found() {
@@ -193,6 +212,15 @@ mod tests {
         assert_eq!(comments("/// a\n/// ```\n/// b\n/// ```\n/// c"), [(1, "/// a"), (5, "/// c")]);
         assert!(may_be_long("/// | a table |") && may_be_long("//! <https://example.org>"));
         assert!(!may_be_long("/// prose"));
+    }
+
+    #[test]
+    fn rates_in_printed_text_are_found() {
+        let code = "let a = 'b'; // \"c\"\n  print(\"{} rows a second\", \"reads per hit\");\n// \"d\"";
+        let printed = [(1, "c"), (2, "{} rows a second"), (2, "reads per hit")];
+        assert_eq!(literals(code), printed);
+        assert_eq!(rates(printed[1].1).len(), 1);
+        assert!(rates(printed[2].1).is_empty());
     }
 
     #[test]

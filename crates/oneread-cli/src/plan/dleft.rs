@@ -59,7 +59,7 @@ impl Subject for Dleft {
         if !(load > 0.0 && load <= f64::from(capacity)) {
             let bits = layout.bucket_bits().bits();
             bail!(
-                "--load: expected more than 0 items a bucket, and up to {capacity} in {bits} bits, found {load}: \
+                "--load: expected more than 0 items per bucket, and up to {capacity} in {bits} bits, found {load}: \
                  give another load, or change --bucket-bits"
             );
         }
@@ -71,7 +71,7 @@ impl Subject for Dleft {
         let load_fraction: Vec<_> = plan.load_fraction.iter().map(|&fraction| (fraction, true)).collect();
         Ok(Report::new("load")
             .whole("subtables", "a key has a bucket in each", layout.buckets().len() as u64)
-            .real("load", "items a bucket", given(self.load, "load")?)
+            .real("load", "items per bucket", given(self.load, "load")?)
             .whole("bucket_bits", "bits", layout.bucket_bits().bits())
             .whole("group", "buckets that share their bits", layout.group())
             .rare_list("load_fraction", "of buckets; in the last row: or more", &load_fraction)
@@ -130,7 +130,7 @@ fn loads(plan: &dleft::Plan, load: f64) -> Chart {
     let fractions = plan.load_fraction.iter().copied();
     let bars = (0..).map(f64::from).zip(fractions).filter(|(_, fraction)| *fraction >= LEAST);
     Chart {
-        title: format!("d-left filter, {load} items a bucket: loads"),
+        title: format!("d-left filter, {load} items per bucket: loads"),
         x: Axis { label: "load (items in a bucket)", scale: Scale::Linear },
         y: Axis { label: "fraction of buckets", scale: Scale::Log },
         series: vec![Series::new(

@@ -259,7 +259,7 @@ mod tests {
         Picture {
             id: "rates".to_owned(),
             title: "Rates <by> load".to_owned(),
-            across: Axis::linear("load, items a bucket"),
+            across: Axis::linear("load, items per bucket"),
             up: Axis::log("false positives"),
             series: vec![
                 Series::new("d, e", Source::Printed, vec![Point { x: 1.0, y: 1e-3, error: 0.0 }]),
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_csv_file_has_a_line_a_point() {
-        let expected = "series,source,\"load, items a bucket\",false positives,standard error\n\
+        let expected = "series,source,\"load, items per bucket\",false positives,standard error\n\
                         \"d, e\",printed,1,0.001,0\n\"d, e\",measured,1,0.0015,0.0001\n\
                         \"d, e\",calculated,1,0.001,0\n\"d, e\",calculated,2,0.01,0\n";
         assert_eq!(example().csv(), expected);
@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn a_table_has_a_row_a_place() {
         let (headings, rows) = example().table();
-        assert_eq!(headings, ["load, items a bucket", "d, e, printed", "d, e, measured", "d, e, calculated"]);
+        assert_eq!(headings, ["load, items per bucket", "d, e, printed", "d, e, measured", "d, e, calculated"]);
         assert_eq!(rows[0], ["1", "0.00100000", "0.00150 ± 1.0e-4", "0.00100000"]);
         assert_eq!(rows[1], ["2", "", "", "0.0100000"]);
     }

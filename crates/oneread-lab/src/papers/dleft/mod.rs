@@ -217,7 +217,7 @@ fn simulated_bins() -> Experiment {
         |context| {
             let buckets = [2731, 2731, 2730];
             let layout = DLeftLayout::uneven(&buckets, BucketBits::Bits64)?;
-            // Above six items a bucket's bits are still shared.
+            // Above six items, the bits of a bucket are still shared.
             const HIGHEST: u32 = 12;
             let load = BALLS as f64 / layout.total_buckets() as f64;
             let loads = dleft::loads(&buckets, Ties::Left, load, HIGHEST)?;

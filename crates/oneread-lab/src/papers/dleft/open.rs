@@ -104,7 +104,7 @@ fn answer(context: &Context) -> Result<Answer, Error> {
     );
     let picture = Picture {
         id: "open-factor".to_owned(),
-        title: "Bits a key over log2(1/ε)".to_owned(),
+        title: "Bits per key over log2(1/ε)".to_owned(),
         across: Axis::linear("log2(1/ε), the bits that any filter takes"),
         up: Axis::linear("bits per key over that"),
         series,
