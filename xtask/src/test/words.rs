@@ -33,12 +33,13 @@ const PHRASES: [(&str, &str); 12] = [
 ];
 
 /// Rates take *per*: "bits per key".
-const UNITS: [&str; 17] = [
-    "bit", "bits", "byte", "bytes", "read", "reads", "page", "pages", "line", "lines", "ns", "times", "rows",
-    "keys", "items", "lookups", "operations",
-];
-const BASES: [&str; 10] =
-    ["hit", "miss", "key", "lookup", "item", "bucket", "entry", "record", "segment", "second"];
+const UNITS: [&str; 12] =
+    ["bit", "bits", "byte", "bytes", "read", "reads", "page", "pages", "line", "lines", "ns", "times"];
+const BASES: [&str; 9] = ["hit", "miss", "key", "lookup", "item", "bucket", "entry", "record", "segment"];
+
+/// In printed text these are units, too. In prose they would find "gives items a second chance".
+const PRINTED_UNITS: [&str; 5] = ["rows", "keys", "items", "lookups", "operations"];
+const PRINTED_BASE: &str = "second";
 
 /// Checks all Markdown, and the comments and the printed text of all sources.
 pub(super) fn check() -> Result<()> {
@@ -63,7 +64,7 @@ pub(super) fn check() -> Result<()> {
         }
         if name.ends_with(".rs") && name.contains("/src/") && !name.starts_with("xtask") {
             for (line, printed) in literals(&text) {
-                rates(&printed.to_lowercase()).into_iter().for_each(|what| find(line, what));
+                rates(&printed.to_lowercase(), true).into_iter().for_each(|what| find(line, what));
             }
         }
         if name.ends_with(".md") {
@@ -153,7 +154,7 @@ fn words(line: &str) -> Vec<String> {
             found.push(format!("\"{phrase}\": {instead}"));
         }
     }
-    found.extend(rates(&lower));
+    found.extend(rates(&lower, false));
     let bytes = prose.as_bytes();
     let is_bare = |at: usize| {
         bytes[at] == b'.'
@@ -167,12 +168,13 @@ fn words(line: &str) -> Vec<String> {
 }
 
 /// Rates with "a" or "an" where there should be "per". Takes text in lower case.
-fn rates(lower: &str) -> Vec<String> {
+fn rates(lower: &str, is_printed: bool) -> Vec<String> {
     let words: Vec<&str> =
         lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    let is_rate = |three: &&[&str]| {
-        matches!(three, [unit, "a" | "an", base] if UNITS.contains(unit) && BASES.contains(base))
-    };
+    let is_unit = |word: &str| UNITS.contains(&word) || is_printed && PRINTED_UNITS.contains(&word);
+    let is_base = |word: &str| BASES.contains(&word) || is_printed && word == PRINTED_BASE;
+    let is_rate =
+        |three: &&[&str]| matches!(**three, [unit, "a" | "an", base] if is_unit(unit) && is_base(base));
     let rates = words.windows(3).filter(is_rate);
     rates.map(|three| format!("\"{}\": write \"per\"", three.join(" "))).collect()
 }
@@ -219,8 +221,8 @@ mod tests {
         let code = "let a = 'b'; // \"c\"\n  print(\"{} rows a second\", \"reads per hit\");\n// \"d\"";
         let printed = [(1, "c"), (2, "{} rows a second"), (2, "reads per hit")];
         assert_eq!(literals(code), printed);
-        assert_eq!(rates(printed[1].1).len(), 1);
-        assert!(rates(printed[2].1).is_empty());
+        assert_eq!(rates(printed[1].1, true).len(), 1);
+        assert!(rates(printed[2].1, true).is_empty());
     }
 
     #[test]

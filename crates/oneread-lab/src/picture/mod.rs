@@ -281,7 +281,10 @@ mod tests {
     #[test]
     fn a_table_has_a_row_a_place() {
         let (headings, rows) = example().table();
-        assert_eq!(headings, ["load, items per bucket", "d, e, printed", "d, e, measured", "d, e, calculated"]);
+        assert_eq!(
+            headings,
+            ["load, items per bucket", "d, e, printed", "d, e, measured", "d, e, calculated"]
+        );
         assert_eq!(rows[0], ["1", "0.00100000", "0.00150 ± 1.0e-4", "0.00100000"]);
         assert_eq!(rows[1], ["2", "", "", "0.0100000"]);
     }

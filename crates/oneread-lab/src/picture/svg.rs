@@ -443,7 +443,9 @@ mod tests {
         for (mark, count) in [("c0 printed", 2), ("c0 measured", 2), ("c0 error", 1), ("c0 calculated", 2)] {
             assert_eq!(svg.matches(&format!("class=\"{mark}\"")).count(), count, "{mark}: {svg}");
         }
-        assert!(svg.contains("<title>Rates &lt;by&gt; load</title>") && svg.contains("load, items per bucket"));
+        assert!(
+            svg.contains("<title>Rates &lt;by&gt; load</title>") && svg.contains("load, items per bucket")
+        );
         assert!(!svg.contains("<style>") && file(&example()).contains("prefers-color-scheme: dark"));
     }
 
