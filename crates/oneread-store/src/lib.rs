@@ -76,6 +76,9 @@ pub use sealed::{
     Damage, Guides, Iter, LevelStats, Sealed, Search, Stats, Step, Verification, verify, verify_in, verify_with_progress,
 };
 
+/// The longest key, in bytes.
+pub const MAX_KEY_BYTES: usize = format::KEY_BYTES;
+
 #[cfg(doctest)]
 mod documents;
 

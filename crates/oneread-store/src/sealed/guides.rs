@@ -202,15 +202,23 @@ impl Search<'_> {
     /// Searches the bytes of that range, and verifies their checksum.
     ///
     /// # Errors
-    /// If the bytes are damaged, or come from elsewhere in the store.
+    /// If the bytes are damaged, or come from elsewhere in the store. Then the range is still to be
+    /// read.
     pub fn read<'v>(&mut self, bytes: &'v [u8]) -> Result<Step<'v>, Error> {
-        match std::mem::replace(&mut self.next, Next::Nothing) {
+        // A failure leaves the range to read, so that it can be read again.
+        match self.next {
             Next::Nothing => Ok(Step::Absent),
-            Next::Run(run) => run_checked(run, bytes).map(Step::Found),
+            Next::Run(run) => {
+                let value = run_checked(run, bytes)?;
+                self.next = Next::Nothing;
+                Ok(Step::Found(value))
+            }
             Next::Page(page) => {
                 let Some(lookup) = &mut self.lookup else { return Ok(Step::Absent) };
                 let view = View::open(bytes, page.1).map_err(|what| Error::Page { page: page.0, what })?;
-                match lookup.record(view, page)?.map(|record| record.value) {
+                let found = lookup.record(view, page)?.map(|record| record.value);
+                self.next = Next::Nothing;
+                match found {
                     Some(Stored::Inline(value)) => return Ok(Step::Found(value)),
                     Some(Stored::Run(run)) => {
                         // An empty range cannot be read.
