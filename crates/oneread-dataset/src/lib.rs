@@ -128,9 +128,20 @@ impl Dataset {
         Ok(Self { location: Location::at(url)? })
     }
 
+    /// The object store that it lies in.
+    #[must_use]
+    pub fn object_store(&self) -> &Arc<dyn object_store::ObjectStore> {
+        &self.location.store
+    }
+
     /// Where it lies.
     #[must_use]
     pub fn url(&self) -> &str {
         self.location.url()
     }
 }
+
+/// Compiles and tests the Rust code of the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/datasets.md")]
+mod guide {}

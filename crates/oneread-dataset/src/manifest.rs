@@ -110,7 +110,7 @@ impl Manifest {
         self.schema.check()?;
         let mut items = 0u64;
         for (number, shard) in (0..).zip(&self.shards) {
-            let seed = shards::seed_of(self.seed, number, self.shard_count());
+            let seed = shards::seed_of(self.seed, version, number, self.shard_count());
             let page = shard.page().unwrap_or_default();
             match Guides::range(&page) {
                 Err(error) => return damaged(format!("shard {number}: {error}")),

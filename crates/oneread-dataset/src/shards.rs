@@ -15,10 +15,10 @@ pub(crate) fn shard_of(seed: u64, key: &[u8], shards: u32) -> u32 {
     reduce(digest.word(SHARD, 0), u64::from(shards)) as u32
 }
 
-/// The seed of a shard's store. Each shard has its own, so that shards cannot be mistaken for each
-/// other.
-pub(crate) fn seed_of(seed: u64, shard: u32, shards: u32) -> u64 {
-    let digest = Portable::with_seed(seed).digest(&(u64::from(shards) << 32 | u64::from(shard)));
+/// The seed of a shard's store. It depends on the object's name, so that a shard cannot be mistaken
+/// for another one, or for that of another version, even if their keys and lengths are the same.
+pub(crate) fn seed_of(seed: u64, version: &str, shard: u32, shards: u32) -> u64 {
+    let digest = Portable::with_seed(seed).digest(part(version, shard, shards).as_bytes());
     digest.word(SHARD, 1)
 }
 
@@ -41,7 +41,7 @@ mod tests {
         }
         assert!(counts.iter().all(|&count| (1327..=1798).contains(&count)), "{counts:?}");
         assert_eq!(part("monday", 7, 64), "versions/monday/part-00007-of-00064.store");
-        assert_ne!(seed_of(7, 0, 2), seed_of(7, 0, 4));
-        assert_ne!(seed_of(7, 0, 2), seed_of(7, 1, 2));
+        let seeds = [seed_of(7, "a", 0, 2), seed_of(7, "a", 0, 4), seed_of(7, "a", 1, 2), seed_of(7, "b", 0, 2)];
+        assert!((1..4).all(|at| !seeds[..at].contains(&seeds[at])), "{seeds:?}");
     }
 }

@@ -72,7 +72,7 @@ impl Dataset {
         let header = got.bytes().await.map_err(Error::remote("read", &object))?;
         let damaged = |error: oneread_store::Error| Error::damaged(&object, error);
         let range = Guides::range(&header).map_err(damaged)?;
-        if header_seed(&header) != shards::seed_of(draft.seed, shard, draft.shards) {
+        if header_seed(&header) != shards::seed_of(draft.seed, &draft.version, shard, draft.shards) {
             return Err(Error::damaged(&object, "it is another shard, or one of another version"));
         }
         if range.end != size {

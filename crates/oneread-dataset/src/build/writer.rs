@@ -92,7 +92,7 @@ impl ShardWriter {
         }
         let object = object_store::path::Path::from(draft.part(shard));
         let mut store = Options::new()
-            .seed(shards::seed_of(draft.seed, shard, draft.shards))
+            .seed(shards::seed_of(draft.seed, &draft.version, shard, draft.shards))
             .miss_rate(draft.miss_rate)
             .memory_bytes(options.memory_bytes)
             .temporary_folder(&options.temporary_folder)

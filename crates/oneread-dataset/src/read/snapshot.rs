@@ -169,6 +169,25 @@ impl Snapshot {
         Ok(records.into_iter().map(|(key, _)| key.to_vec()).collect())
     }
 
+    /// The shard of a key and the range of it that a lookup requests first; `None` if the guides say
+    /// that the key is absent.
+    ///
+    /// # Errors
+    /// Like [`get`](Self::get).
+    pub async fn place_of(&self, key: &[u8]) -> Result<Option<(u32, std::ops::Range<u64>)>> {
+        let shard = self.manifest.shard_of(key);
+        Ok(self.guides(shard).await?.search(key).range().map(|range| (shard, range)))
+    }
+
+    /// The object of a shard.
+    ///
+    /// # Panics
+    /// If there is no such shard.
+    #[must_use]
+    pub fn object(&self, shard: u32) -> &Path {
+        &self.shards[shard as usize].object
+    }
+
     /// The pages of a shard.
     ///
     /// # Errors

@@ -96,10 +96,12 @@ async fn lookups_meanwhile(lookups: u64, switches: u32) {
         tokio::spawn(async move {
             let mut switched = 0;
             while switched < switches || !ended.load(SeqCst) {
-                match switched % 3 {
+                match switched % 4 {
                     0 => _ = dataset.publish("b").await.unwrap(),
                     1 => _ = dataset.publish("c").await.unwrap(),
-                    _ => _ = dataset.rollback(None).await.unwrap(),
+                    // Back to b.
+                    2 => _ = dataset.rollback(None).await.unwrap(),
+                    _ => _ = dataset.publish("a").await.unwrap(),
                 }
                 assert!(reader.refresh().await.unwrap());
                 switched += 1;
