@@ -9,9 +9,9 @@ use anyhow::{Context, Result, ensure as require};
 use crate::needs::s3_python;
 use crate::shell::{cargo, step};
 
-/// Makes the bucket of the tests; the server checks no signatures.
-const MAKE_BUCKET: &str = "import sys, urllib.request; \
-    urllib.request.urlopen(urllib.request.Request(sys.argv[1] + '/oneread', method='PUT'))";
+/// Makes the bucket of the tests.
+const MAKE_BUCKET: &str = "import boto3, sys; boto3.client('s3', endpoint_url=sys.argv[1], region_name='us-east-1', \
+    aws_access_key_id='test', aws_secret_access_key='test').create_bucket(Bucket='oneread')";
 
 /// A server of the S3 protocol; ended when dropped.
 struct Server(Child);
@@ -23,7 +23,8 @@ impl Drop for Server {
     }
 }
 
-/// The tests of the crate and of the command, with all features: a step of `cargo xtask test --all`.
+/// The tests of the crate and of the command, with all features: a step of `cargo xtask test
+/// --all`.
 pub(crate) fn test() -> Result<()> {
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let server = Command::new(s3_python())

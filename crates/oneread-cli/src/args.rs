@@ -86,7 +86,8 @@ fn with_negative_numbers(command: clap::Command) -> clap::Command {
 pub(crate) enum Command {
     /// Plans and builds a store of a million records, looks up keys, and shows times and reads.
     Demo(Demo),
-    /// Builds, publishes and reads datasets: sharded, versioned stores in folders and object stores.
+    /// Builds, publishes and reads datasets: sharded, versioned stores in folders and object
+    /// stores.
     #[cfg(feature = "dataset")]
     #[command(subcommand)]
     Dataset(dataset::Dataset),

@@ -51,7 +51,8 @@ pub(crate) fn decode<T: DeserializeOwned>(object: &Path, bytes: &[u8]) -> Result
         .map_err(|error| Error::damaged(object, format_args!("it has other fields than expected ({error})")))
 }
 
-/// Numbers of 64 bits as hexadecimal text: JSON numbers are exact only up to 2^53 in many languages.
+/// Numbers of 64 bits as hexadecimal text: JSON numbers are exact only up to 2^53 in many
+/// languages.
 pub(crate) mod hex_number {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 

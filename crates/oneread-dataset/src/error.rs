@@ -163,12 +163,17 @@ impl fmt::Display for Error {
             Self::NoVersion { version } => {
                 write!(f, "there is no version {version}, or it was never finished: list the versions")
             }
-            Self::Missing { object } => write!(f, "{object} is missing: its version was removed, or lost a part"),
+            Self::Missing { object } => {
+                write!(f, "{object} is missing: its version was removed, or lost a part")
+            }
             Self::Damaged { object, what } => {
                 write!(f, "{object} is damaged, {what}: restore it, or build the version again")
             }
             Self::Conflict { object } => {
-                write!(f, "{object} changed meanwhile, somebody else published: look at the versions and try again")
+                write!(
+                    f,
+                    "{object} changed meanwhile, somebody else published: look at the versions and try again"
+                )
             }
             Self::VersionExists { version } => {
                 write!(f, "the version {version} exists already: choose another name, or remove it with `gc`")

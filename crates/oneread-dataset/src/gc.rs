@@ -1,8 +1,8 @@
 //! Garbage collection: removes versions that nobody needs.
 //!
 //! # Why the pointer never names a version that is removed
-//! Collection first writes the versions it is about to remove into the pointer, as *retired*, by the
-//! same conditional swap as a publication. By cases, for somebody who publishes such a version:
+//! Collection first writes the versions it is about to remove into the pointer, as *retired*, by
+//! the same conditional swap as a publication. By cases, for somebody who publishes such a version:
 //!
 //! - *They read the pointer before.* Then their swap fails: the pointer has changed.
 //! - *They read it after.* Then they see that the version is retired, and refuse.
@@ -42,8 +42,9 @@ impl Keep {
         Self { versions, ..self }
     }
 
-    /// Sets how long a version is kept after it was current last, or was finished. Readers that hold
-    /// it must have let go by then. Unfinished versions are kept as long after their last write.
+    /// Sets how long a version is kept after it was current last, or was finished. Readers that
+    /// hold it must have let go by then. Unfinished versions are kept as long after their last
+    /// write.
     #[must_use]
     pub fn min_age(self, min_age: Duration) -> Self {
         Self { min_age, ..self }
@@ -69,19 +70,21 @@ pub struct Collected {
 }
 
 impl Dataset {
-    /// Removes old versions, and what builds that ended early left behind. Never removes the current
-    /// version or a pinned one.
+    /// Removes old versions, and what builds that ended early left behind. Never removes the
+    /// current version or a pinned one.
     ///
     /// # Errors
-    /// [`Error::Conflict`](crate::Error::Conflict) if somebody else published meanwhile; then nothing
-    /// was removed.
+    /// [`Error::Conflict`](crate::Error::Conflict) if somebody else published meanwhile; then
+    /// nothing was removed.
     pub async fn gc(&self, keep: &Keep) -> Result<Collected> {
         let location = &self.location;
         let (pointer, seen) = Pointer::read(location).await?;
         let Some(pointer) = pointer else { return Err(self.nothing()) };
         let mut versions = self.versions().await?;
         // The latest first.
-        versions.sort_by_key(|version| std::cmp::Reverse((version.until.or(version.created), version.version.clone())));
+        versions.sort_by_key(|version| {
+            std::cmp::Reverse((version.until.or(version.created), version.version.clone()))
+        });
         let mut collected = Collected::default();
         let mut doomed: Vec<(String, Vec<object_store::ObjectMeta>)> = Vec::new();
         let mut others = keep.versions.saturating_sub(1);

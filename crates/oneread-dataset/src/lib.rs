@@ -1,9 +1,9 @@
 //! Sharded, versioned key-value datasets on any disk or object store: one ranged GET per hit.
 //!
-//! A *dataset* lies at a URL: in a folder, in S3, Google Cloud or Azure, behind HTTP, or in memory. It
-//! has *versions*, of which one is current. A version has *shards*, which are sealed stores of
-//! [`oneread_store`]. Their guides stay in the memory of a reader, 1.13 bytes per key, and tell which
-//! 4 KiB to request, or that a key is absent.
+//! A *dataset* lies at a URL: in a folder, in S3, Google Cloud or Azure, behind HTTP, or in memory.
+//! It has *versions*, of which one is current. A version has *shards*, which are sealed stores of
+//! [`oneread_store`]. Their guides stay in the memory of a reader, 1.13 bytes per key, and tell
+//! which 4 KiB to request, or that a key is absent.
 //!
 //! ```text
 //!  current                                   names the current version
@@ -52,8 +52,8 @@
 //! ```
 //!
 //! # What it is not
-//! It is no cluster and no database: versions are built elsewhere, and replaced as a whole. There are
-//! no range scans. Retries, timeouts and limits are those of [`object_store`].
+//! It is no cluster and no database: versions are built elsewhere, and replaced as a whole. There
+//! are no range scans. Retries, timeouts and limits are those of [`object_store`].
 
 pub mod blocking;
 mod build;

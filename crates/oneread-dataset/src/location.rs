@@ -56,10 +56,13 @@ impl Location {
     #[cfg(feature = "cloud")]
     fn in_cloud(url: &str) -> Result<Self> {
         let unknown = |error: &dyn fmt::Display| Error::Unsupported {
-            what: format!("{url} is no place for a dataset: {error}; use s3://, gs://, az://, https:// or a folder"),
+            what: format!(
+                "{url} is no place for a dataset: {error}; use s3://, gs://, az://, https:// or a folder"
+            ),
         };
         let parsed = Url::parse(url).map_err(|error| unknown(&error))?;
-        // As the tools of each cloud do: AWS_REGION, GOOGLE_SERVICE_ACCOUNT, AZURE_STORAGE_ACCOUNT_KEY, ….
+        // As the tools of each cloud do: AWS_REGION, GOOGLE_SERVICE_ACCOUNT,
+        // AZURE_STORAGE_ACCOUNT_KEY, ….
         let variables = std::env::vars().filter_map(|(name, value)| {
             let name = name.to_ascii_lowercase();
             let known = ["aws_", "google_", "azure_"].iter().any(|start| name.starts_with(start));
@@ -73,7 +76,9 @@ impl Location {
     #[cfg(not(feature = "cloud"))]
     fn in_cloud(url: &str) -> Result<Self> {
         Err(Error::Unsupported {
-            what: format!("{url} needs the feature `cloud`, which this build has not: add `--features cloud`"),
+            what: format!(
+                "{url} needs the feature `cloud`, which this build has not: add `--features cloud`"
+            ),
         })
     }
 
@@ -87,7 +92,10 @@ impl Location {
     }
 
     /// Reads a document, with its checksum and its tag.
-    pub(crate) async fn document<T: DeserializeOwned>(&self, object: &Path) -> Result<(T, u64, Option<String>)> {
+    pub(crate) async fn document<T: DeserializeOwned>(
+        &self,
+        object: &Path,
+    ) -> Result<(T, u64, Option<String>)> {
         let (bytes, tag) = self.whole(object, GetOptions::default()).await?;
         Ok((document::decode(object, &bytes)?, document::checksum(&bytes), tag))
     }
@@ -109,7 +117,9 @@ impl Location {
         let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
         match self.store.put_opts(object, bytes.into(), options).await {
             Ok(_) => Ok(Some(checksum)),
-            Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }) => Ok(None),
+            Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }) => {
+                Ok(None)
+            }
             Err(error) => Err(Error::remote("write", object)(error)),
         }
     }

@@ -76,7 +76,11 @@ pub(crate) fn shorten(page: &[u8]) -> Vec<u8> {
 impl Shard {
     /// The first page of the store.
     pub(crate) fn page(&self) -> Option<Vec<u8>> {
-        let used = self.header.len().checked_sub(CHECKSUM).filter(|&used| used + CHECKSUM <= Guides::HEADER_BYTES)?;
+        let used = self
+            .header
+            .len()
+            .checked_sub(CHECKSUM)
+            .filter(|&used| used + CHECKSUM <= Guides::HEADER_BYTES)?;
         let mut page = vec![0; Guides::HEADER_BYTES];
         page[..used].copy_from_slice(&self.header[..used]);
         page[Guides::HEADER_BYTES - CHECKSUM..].copy_from_slice(&self.header[used..]);
@@ -117,7 +121,9 @@ impl Manifest {
                 Ok(range) if range.end != shard.bytes => {
                     return damaged(format!("shard {number} has another length"));
                 }
-                Ok(_) if header_seed(&page) != seed => return damaged(format!("shard {number} has another seed")),
+                Ok(_) if header_seed(&page) != seed => {
+                    return damaged(format!("shard {number} has another seed"));
+                }
                 Ok(_) => items = items.saturating_add(shard.items),
             }
         }

@@ -1,7 +1,8 @@
 //! The pointer: the small object that names the current version.
 //!
 //! # Invariants
-//! 1. The pointer changes only by [`Pointer::swap`], which fails if anybody else changed it since it
+//! 1. The pointer changes only by [`Pointer::swap`], which fails if anybody else changed it since
+//! it
 //!    was read: by a conditional put, or by a rename under a lock on local folders.
 //! 2. A version that is listed as *retired* is never made current. Garbage collection retires a
 //!    version before it removes any of its objects, so the pointer never names a version that is
@@ -148,11 +149,11 @@ impl Pointer {
                 | object_store::Error::Precondition { .. }
                 | object_store::Error::NotFound { .. },
             ) => Err(Error::Conflict { object: object.to_string() }),
-            Err(
-                object_store::Error::NotImplemented { .. } | object_store::Error::NotSupported { .. },
-            ) => Err(Error::Unsupported {
-                what: format!("{} cannot swap {NAME} safely: it has no conditional put", location.url()),
-            }),
+            Err(object_store::Error::NotImplemented { .. } | object_store::Error::NotSupported { .. }) => {
+                Err(Error::Unsupported {
+                    what: format!("{} cannot swap {NAME} safely: it has no conditional put", location.url()),
+                })
+            }
             Err(error) => Err(Error::remote("write", &object)(error)),
         }
     }

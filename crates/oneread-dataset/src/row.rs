@@ -6,7 +6,7 @@
 //!  ⌈columns / 8⌉ bytes     │ bool 1 byte, numbers 8, else a length (LEB128) and the bytes
 //! ```
 
-use serde_json::{Map, Number, Value};
+use serde_json::Value;
 
 use crate::schema::{Column, ColumnType, Element, Schema, Values};
 use crate::{Error, Result};
@@ -134,29 +134,32 @@ fn take<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
 }
 
 impl Schema {
-    /// A key and its value as a JSON object, each column under its name. Bytes that are not UTF-8
-    /// are a list of numbers.
+    /// A key and its value as a JSON object on one line, each column under its name, in order.
+    /// Bytes that are not UTF-8 are a list of numbers.
     ///
     /// # Errors
     /// If key or value do not have the columns of the schema.
-    pub fn to_json(&self, key: &[u8], value: &[u8]) -> Result<Value> {
-        let mut object = Map::new();
+    pub fn to_json(&self, key: &[u8], value: &[u8]) -> Result<String> {
+        let mut json = String::from("{");
         let columns = self.columns_of(key).ok_or_else(|| wrong("the key has other columns"))?;
         let mut names = self.key.iter().map(String::as_str);
         for column in columns {
-            object.insert(names.next().unwrap_or("key").to_owned(), bytes_json(column));
+            member(&mut json, names.next().unwrap_or("key"), &bytes_json(column));
         }
         match &self.values {
             Values::None => {}
-            Values::Bytes => _ = object.insert("value".to_owned(), bytes_json(value)),
-            Values::Json => match serde_json::from_slice(value) {
-                Ok(Value::Object(fields)) => object.extend(fields),
-                Ok(value) => _ = object.insert("value".to_owned(), value),
-                Err(error) => return Err(wrong(format_args!("its value is not JSON ({error})"))),
-            },
+            Values::Bytes => member(&mut json, "value", &bytes_json(value)),
+            Values::Json => {
+                let text = document(value).ok_or_else(|| wrong("its value is not JSON"))?;
+                match text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+                    Some(fields) if fields.trim().is_empty() => {}
+                    Some(fields) => json.extend([",", fields]),
+                    None => member(&mut json, "value", text),
+                }
+            }
             Values::Row { columns } => {
                 for (column, field) in columns.iter().zip(decode_row(columns, value)?) {
-                    object.insert(column.name.clone(), field_json(column.kind, field));
+                    member(&mut json, &column.name, &field_json(column.kind, field));
                 }
             }
             Values::Vector { name, element, .. } => {
@@ -164,42 +167,66 @@ impl Schema {
                     return Err(wrong("its vector has another dimension"));
                 }
                 let numbers = value.chunks_exact(element.bytes()).map(|bytes| match (element, bytes) {
-                    (Element::F32, &[a, b, c, d]) => float(f64::from(f32::from_le_bytes([a, b, c, d]))),
-                    (Element::F16, &[a, b]) => float(f64::from(from_half(u16::from_le_bytes([a, b])))),
-                    (_, &[a, ..]) => Value::from(a as i8),
-                    _ => Value::Null,
+                    (Element::F32, &[a, b, c, d]) => float32(f32::from_le_bytes([a, b, c, d])),
+                    (Element::F16, &[a, b]) => float32(from_half(u16::from_le_bytes([a, b]))),
+                    (_, bytes) => (bytes[0] as i8).to_string(),
                 });
-                object.insert(name.clone(), numbers.collect());
+                member(&mut json, name, &list(numbers));
             }
         }
-        Ok(Value::Object(object))
+        json.push('}');
+        Ok(json)
     }
 }
 
-fn field_json(kind: ColumnType, field: Field<'_>) -> Value {
+/// Appends a member of an object.
+fn member(json: &mut String, name: &str, value: &str) {
+    if json.len() > 1 {
+        json.push(',');
+    }
+    json.extend([&*Value::from(name).to_string(), ":", value]);
+}
+
+fn list(items: impl Iterator<Item = String>) -> String {
+    format!("[{}]", items.collect::<Vec<_>>().join(","))
+}
+
+/// A JSON document on one line.
+fn document(bytes: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(bytes).ok()?.trim();
+    let is_json = serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
+    (is_json && !text.contains(['\n', '\r'])).then_some(text)
+}
+
+fn field_json(kind: ColumnType, field: Field<'_>) -> String {
     match field {
-        Field::Null => Value::Null,
-        Field::Bool(value) => Value::Bool(value),
-        Field::Int(value) => value.into(),
-        Field::Uint(value) => value.into(),
+        Field::Null => "null".to_owned(),
+        Field::Bool(value) => value.to_string(),
+        Field::Int(value) => value.to_string(),
+        Field::Uint(value) => value.to_string(),
         Field::Float(value) => float(value),
-        Field::Text(text) if kind == ColumnType::Json => {
-            serde_json::from_str(text).unwrap_or_else(|_| text.into())
-        }
-        Field::Text(text) => text.into(),
+        Field::Text(text) => match document(text.as_bytes()).filter(|_| kind == ColumnType::Json) {
+            Some(document) => document.to_owned(),
+            None => Value::from(text).to_string(),
+        },
         Field::Bytes(bytes) => bytes_json(bytes),
     }
 }
 
-/// JSON has no infinite numbers, and none that are not numbers.
-fn float(value: f64) -> Value {
-    Number::from_f64(value).map_or_else(|| value.to_string().into(), Value::Number)
+/// The shortest digits that give the number again. JSON has no infinite numbers, and none that are
+/// not numbers: these are text.
+fn float(value: f64) -> String {
+    if value.is_finite() { format!("{value:?}") } else { format!("\"{value}\"") }
 }
 
-fn bytes_json(bytes: &[u8]) -> Value {
+fn float32(value: f32) -> String {
+    if value.is_finite() { format!("{value:?}") } else { format!("\"{value}\"") }
+}
+
+fn bytes_json(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
-        Ok(text) => text.into(),
-        Err(_) => bytes.iter().map(|&byte| Value::from(byte)).collect(),
+        Ok(text) => Value::from(text).to_string(),
+        Err(_) => list(bytes.iter().map(u8::to_string)),
     }
 }
 
@@ -259,7 +286,7 @@ fn to_half(float: f32) -> u16 {
     let exponent = ((size.to_bits() >> 23) as i32 - 127).max(-14);
     let units = (f64::from(size) / 2f64.powi(exponent - 10)).round_ties_even() as u16;
     // A carry of the fraction raises the exponent, as it should.
-    sign | (((exponent + 14) as u16) << 10) + units
+    sign | ((((exponent + 14) as u16) << 10) + units)
 }
 
 #[cfg(test)]
@@ -275,7 +302,8 @@ mod tests {
                 assert!(from_half(half).is_nan());
             }
         }
-        // Reference values from IEEE 754: 1/3 is 0x3555, pi 0x4248, 65504 the largest, 2^-24 the least.
+        // Reference values from IEEE 754: 1/3 is 0x3555, pi 0x4248, 65504 the largest, 2^-24 the
+        // least.
         for (float, half) in [
             (1.0 / 3.0, 0x3555),
             (std::f32::consts::PI, 0x4248),
@@ -317,7 +345,10 @@ mod tests {
         assert!(decode_row(&columns[..4], &row).is_err());
         assert!(encode_row(&columns, &fields[1..], &mut Vec::new()).is_err());
         assert!(encode_row(&columns[..1], &[Field::Int(1)], &mut Vec::new()).is_err());
-        assert!(decode_row(&columns[..1], &[0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]).is_err());
+        assert!(
+            decode_row(&columns[..1], &[0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1])
+                .is_err()
+        );
     }
 
     #[test]
@@ -327,7 +358,7 @@ mod tests {
         assert_ne!(key, Schema::key_of(&["a", "bc"]));
         assert_eq!(schema.columns_of(&key), Some(vec![&b"ab"[..], b"c"]));
         assert_eq!(schema.columns_of(b"abc"), None);
-        assert_eq!(schema.to_json(&key, b"").unwrap(), serde_json::json!({"a": "ab", "b": "c"}));
+        assert_eq!(schema.to_json(&key, b"").unwrap(), r#"{"a":"ab","b":"c"}"#);
     }
 
     #[test]
@@ -336,7 +367,7 @@ mod tests {
         let schema = Schema { key: vec![], values };
         let mut value = Vec::new();
         encode_vector(Element::I8, &[-128.0, 127.0], &mut value).unwrap();
-        assert_eq!(schema.to_json(b"k", &value).unwrap(), serde_json::json!({"key": "k", "v": [-128, 127]}));
+        assert_eq!(schema.to_json(b"k", &value).unwrap(), r#"{"key":"k","v":[-128,127]}"#);
         assert!(schema.to_json(b"k", &value[1..]).is_err());
         assert!(encode_vector(Element::I8, &[128.0], &mut value).is_err());
         assert!(encode_vector(Element::F16, &[1e9], &mut value).is_err());

@@ -41,7 +41,8 @@ mod tests {
         }
         assert!(counts.iter().all(|&count| (1327..=1798).contains(&count)), "{counts:?}");
         assert_eq!(part("monday", 7, 64), "versions/monday/part-00007-of-00064.store");
-        let seeds = [seed_of(7, "a", 0, 2), seed_of(7, "a", 0, 4), seed_of(7, "a", 1, 2), seed_of(7, "b", 0, 2)];
+        let seeds =
+            [seed_of(7, "a", 0, 2), seed_of(7, "a", 0, 4), seed_of(7, "a", 1, 2), seed_of(7, "b", 0, 2)];
         assert!((1..4).all(|at| !seeds[..at].contains(&seeds[at])), "{seeds:?}");
     }
 }

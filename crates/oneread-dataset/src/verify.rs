@@ -4,7 +4,7 @@ use std::io::Write;
 
 use futures_util::StreamExt;
 use object_store::GetOptions;
-use oneread_store::{Guides, Sealed, verify};
+use oneread_store::{FileReader, Guides, ReadAt, Sealed, verify};
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -64,7 +64,12 @@ impl Dataset {
         Ok(verified)
     }
 
-    async fn verify_shard(&self, manifest: &Manifest, number: u32, shard: &Shard) -> Result<(u64, Vec<String>)> {
+    async fn verify_shard(
+        &self,
+        manifest: &Manifest,
+        number: u32,
+        shard: &Shard,
+    ) -> Result<(u64, Vec<String>)> {
         let object = self.location.object(&shards::part(&manifest.version, number, manifest.shard_count()));
         let got = self.location.store.get_opts(&object, GetOptions::default()).await;
         let mut stream = got.map_err(Error::remote("read", &object))?.into_stream();
@@ -73,20 +78,24 @@ impl Dataset {
             let bytes = bytes.map_err(Error::remote("read", &object))?;
             file.write_all(&bytes).map_err(Error::file("write", file.path()))?;
         }
-        let (seed, count, shard, name) = (manifest.seed, manifest.shard_count(), shard.clone(), object.clone());
+        let (seed, count, shard, name) =
+            (manifest.seed, manifest.shard_count(), shard.clone(), object.clone());
         let check = move || -> Result<(u64, Vec<String>)> {
-            let bytes = std::fs::read(file.path()).map_err(Error::file("read", file.path()))?;
+            let reader = FileReader::open(file.path()).map_err(Error::file("open", file.path()))?;
             let page = shard.page().unwrap_or_default();
             let mut damage = Vec::new();
-            if bytes.len() as u64 != shard.bytes || bytes.get(..page.len()) != Some(&page) {
+            let mut scratch = Vec::new();
+            // What ends too early is damage, which `verify` describes.
+            let is_first = reader.read_at(0, page.len(), &mut scratch).is_ok_and(|found| found == page);
+            if reader.len().ok() != Some(shard.bytes) || !is_first {
                 damage.push(format!("{name}: it is not the shard of the manifest"));
             }
-            let section = Guides::range(&page).ok().and_then(|range| {
-                bytes.get(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?)
-            });
-            if section.map(xxh3_64) != Some(shard.guides_checksum) {
+            let range = Guides::range(&page).map_err(Error::store(&name))?;
+            let section = reader.read_at(range.start, (range.end - range.start) as usize, &mut scratch);
+            if section.ok().map(xxh3_64) != Some(shard.guides_checksum) {
                 damage.push(format!("{name}: its guides are not those of the manifest"));
             }
+            drop(scratch);
             let whole = verify(file.path()).map_err(Error::store(&name))?;
             damage.extend(whole.damage.iter().map(|damage| format!("{name}: {damage}")));
             let mut items = 0;
@@ -94,7 +103,8 @@ impl Dataset {
                 for (key, _) in store.iter().flatten() {
                     items += 1;
                     if shards::shard_of(seed, &key, count) != number {
-                        damage.push(format!("{name}: the key \"{}\" is of another shard", key.escape_ascii()));
+                        damage
+                            .push(format!("{name}: the key \"{}\" is of another shard", key.escape_ascii()));
                     }
                 }
             }

@@ -178,7 +178,8 @@ impl Dataset {
         if self.location.create(&object, &pin).await?.is_none() {
             return Err(Error::option("pin", format_args!("another name than {name}, which is taken")));
         }
-        // Collection retires a version first, then looks at the pins: one of the two sees the other.
+        // Collection retires a version first, then looks at the pins: one of the two sees the
+        // other.
         let (pointer, _) = Pointer::read(&self.location).await?;
         if pointer.is_some_and(|pointer| pointer.retired.iter().any(|retired| retired == version)) {
             self.location.remove(&object).await?;

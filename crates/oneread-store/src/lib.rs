@@ -73,7 +73,8 @@ pub use live::{
 pub use options::{Duplicates, Options};
 pub use read::{FileReader, Hold, MapReader, ReadAt, Reads};
 pub use sealed::{
-    Damage, Guides, Iter, LevelStats, Sealed, Search, Stats, Step, Verification, verify, verify_in, verify_with_progress,
+    Damage, Guides, Iter, LevelStats, Sealed, Search, Stats, Step, Verification, verify, verify_in,
+    verify_with_progress,
 };
 
 /// The longest key, in bytes.

@@ -14,7 +14,8 @@ const FUZZ_SECONDS: u64 = 60;
 const QUICK_CASES: &str = "32";
 
 /// The features of what the quick steps build: all but `dataset`, `cloud` and `parquet` of the
-/// command, whose dependencies take longer to compile than all others. The step `dataset` has these.
+/// command, whose dependencies take longer to compile than all others. The step `dataset` has
+/// these.
 const LIGHT: [&str; 2] = ["--features", "oneread/serde,oneread-store/tracing"];
 
 /// Part of the name of each test that runs the Python reader.

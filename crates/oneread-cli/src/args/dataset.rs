@@ -130,7 +130,8 @@ grow with the rows. Nobody reads the version before it is published. A build tha
         /// Keeps keys only.
         #[arg(long, conflicts_with_all = ["value", "vector"])]
         pub(crate) set: bool,
-        /// The value is a vector of numbers, in one column: a JSON list, or a list of Parquet or Arrow.
+        /// The value is a vector of numbers, in one column: a JSON list, or a list of Parquet or
+        /// Arrow.
         #[arg(long, value_enum, requires = "dimension")]
         pub(crate) vector: Option<Element>,
         /// The number of elements of each vector.

@@ -54,11 +54,26 @@ pub(super) fn run(args: &Bench) -> Result<()> {
         return print_json(&report);
     }
     let lines = [
-        ("version", format!("{}, {} keys in {} shards", report.version, HumanCount(report.items), report.shards)),
+        (
+            "version",
+            format!("{}, {} keys in {} shards", report.version, HumanCount(report.items), report.shards),
+        ),
         ("to open", format!("{:.3} s", report.open_seconds)),
-        ("memory", format!("{}, {:.3} bytes per key", HumanBytes(report.ram_bytes), report.ram_bytes_per_key)),
-        ("requests", format!("{:.4} per hit, {:.4} per miss", report.requests_per_hit, report.requests_per_miss)),
-        ("a hit", format!("{:.2} ms in the middle, {:.2} ms at the 99th percentile", report.hit_p50_ms, report.hit_p99_ms)),
+        (
+            "memory",
+            format!("{}, {:.3} bytes per key", HumanBytes(report.ram_bytes), report.ram_bytes_per_key),
+        ),
+        (
+            "requests",
+            format!("{:.4} per hit, {:.4} per miss", report.requests_per_hit, report.requests_per_miss),
+        ),
+        (
+            "a hit",
+            format!(
+                "{:.2} ms in the middle, {:.2} ms at the 99th percentile",
+                report.hit_p50_ms, report.hit_p99_ms
+            ),
+        ),
         ("hits per second", format!("{:.0}, {} at once", report.hits_per_second, report.in_flight)),
         ("with get_many", format!("{:.0}", report.many_per_second)),
         (
@@ -82,8 +97,9 @@ async fn measure(args: &Bench, dataset: &Dataset) -> Result<Report> {
     let open_seconds = start.elapsed().as_secs_f64();
     let mut random = Pcg64Mcg::seed_from_u64(args.seed);
     let hits = draw(&snapshot, args.lookups as usize, &mut random).await?;
-    let misses: Vec<Vec<u8>> =
-        (0..args.lookups).map(|number| format!("absent {number} {:016x}", random.next_u64()).into()).collect();
+    let misses: Vec<Vec<u8>> = (0..args.lookups)
+        .map(|number| format!("absent {number} {:016x}", random.next_u64()).into())
+        .collect();
 
     let before = snapshot.requests().requests;
     let (times, hit_time) = lookups(&snapshot, &hits, in_flight, true).await?;
@@ -154,13 +170,16 @@ async fn lookups(
     are_stored: bool,
 ) -> Result<(Vec<Duration>, Duration)> {
     let start = Instant::now();
-    let one = |key| async move {
-        let start = Instant::now();
-        let found = snapshot.get(key).await?.is_some();
-        if found != are_stored {
-            bail!("a lookup gave a wrong answer");
+    let one = |key: &Vec<u8>| {
+        let key = key.clone();
+        async move {
+            let start = Instant::now();
+            let found = snapshot.get(&key).await?.is_some();
+            if found != are_stored {
+                bail!("a lookup gave a wrong answer");
+            }
+            Ok(start.elapsed())
         }
-        Ok(start.elapsed())
     };
     let mut times: Vec<_> = stream::iter(keys).map(one).buffer_unordered(in_flight).try_collect().await?;
     let all = start.elapsed();
@@ -194,8 +213,10 @@ async fn beside_raw(
     for _ in 0..ROUNDS {
         let start = Instant::now();
         let raw = stream::iter(&ranges).map(|(object, range)| store.get_range(object, range.clone()));
-        let bytes: usize =
-            raw.buffer_unordered(in_flight).try_fold(0, |sum, page| async move { Ok(sum + page.len()) }).await?;
+        let bytes: usize = raw
+            .buffer_unordered(in_flight)
+            .try_fold(0, |sum, page| async move { Ok(sum + page.len()) })
+            .await?;
         raw_time += start.elapsed();
         if bytes != ranges.len() * PAGE as usize {
             bail!("a raw request brought fewer bytes");

@@ -30,7 +30,9 @@ impl Building<'_> {
     pub(super) fn schema(&mut self, schema: Schema) -> Result<()> {
         if let Some((draft, _)) = &self.begun {
             if *draft.schema() != schema {
-                bail!("its columns are others than those of the first file: name the same with --key and --value");
+                bail!(
+                    "its columns are others than those of the first file: name the same with --key and --value"
+                );
             }
             return Ok(());
         }
@@ -43,12 +45,13 @@ impl Building<'_> {
             options = options.version(version);
         }
         let draft = self.waiting.on(self.dataset.begin(&options))?;
-        let mut writer = WriterOptions::new().memory_bytes(self.args.memory as usize).duplicates(
-            match self.args.duplicates {
-                store_args::Duplicates::Last => Duplicates::LastWins,
-                store_args::Duplicates::Error => Duplicates::Refuse,
-            },
-        );
+        let mut writer = WriterOptions::new().memory_bytes(self.args.memory as usize).duplicates(match self
+            .args
+            .duplicates
+        {
+            store_args::Duplicates::Last => Duplicates::LastWins,
+            store_args::Duplicates::Error => Duplicates::Refuse,
+        });
         if let Some(folder) = &self.args.temporary {
             writer = writer.temporary_folder(folder);
         }
@@ -102,8 +105,7 @@ pub(super) fn run(args: &Build) -> Result<()> {
     let (dataset, waiting) = at(&args.url)?;
     let progress = ProgressBar::new_spinner()
         .with_style(ProgressStyle::with_template("{spinner} {bytes}, {msg} rows in {elapsed}")?);
-    let mut building =
-        Building { args, dataset, waiting, begun: None, rows: 0, progress: progress.clone() };
+    let mut building = Building { args, dataset, waiting, begun: None, rows: 0, progress: progress.clone() };
     for file in &args.files {
         rows::read(file, args, &progress, &mut building).with_context(|| file.display().to_string())?;
     }
@@ -145,15 +147,29 @@ pub(super) fn run(args: &Build) -> Result<()> {
     if args.json {
         return print_json(&report);
     }
-    let state = if report.published { "current" } else { "finished: `oneread dataset publish` makes it current" };
+    let state =
+        if report.published { "current" } else { "finished: `oneread dataset publish` makes it current" };
     let lines = [
         ("version", report.version.clone()),
         ("state", state.to_owned()),
         ("keys", format!("{} of {} rows", HumanCount(report.items), HumanCount(rows))),
         ("shards", format!("{} of {} in all", report.shards, HumanBytes(report.disk_bytes))),
-        ("memory of a reader", format!("{}, {:.2} bytes per key", HumanBytes(report.ram_bytes), report.ram_bytes_per_key)),
-        ("planned requests", format!("{:.3} per hit, {:.4} per miss", report.reads_per_hit, report.reads_per_miss)),
-        ("took", format!("{}, {} rows per second", HumanDuration(start.elapsed()), HumanCount(report.rows_per_second as u64))),
+        (
+            "memory of a reader",
+            format!("{}, {:.2} bytes per key", HumanBytes(report.ram_bytes), report.ram_bytes_per_key),
+        ),
+        (
+            "planned requests",
+            format!("{:.3} per hit, {:.4} per miss", report.reads_per_hit, report.reads_per_miss),
+        ),
+        (
+            "took",
+            format!(
+                "{}, {} rows per second",
+                HumanDuration(start.elapsed()),
+                HumanCount(report.rows_per_second as u64)
+            ),
+        ),
     ];
     let lines: Vec<_> = lines.into_iter().map(|(name, value)| [name.to_owned(), value]).collect();
     print(&table([Align::Left, Align::Left], &lines))

@@ -38,7 +38,7 @@ pub(super) fn run(args: &Get) -> Result<Outcome> {
                 if args.raw {
                     out.extend_from_slice(&value);
                 } else {
-                    serde_json::to_writer(&mut out, &snapshot.schema().to_json(key, &value)?)?;
+                    out.extend_from_slice(snapshot.schema().to_json(key, &value)?.as_bytes());
                 }
                 out.push(b'\n');
             }

@@ -93,7 +93,9 @@ fn tables(path: &Path, format: Format, args: &Build, to: &mut Building<'_>) -> R
 #[cfg(not(feature = "parquet"))]
 fn tables(_: &Path, format: Format, _: &Build, _: &mut Building<'_>) -> Result<()> {
     let name = if format == Format::Parquet { "a Parquet" } else { "an Arrow" };
-    bail!("it is {name} file, which this build cannot read: `cargo install oneread-cli --features parquet` can")
+    bail!(
+        "it is {name} file, which this build cannot read: `cargo install oneread-cli --features parquet` can"
+    )
 }
 
 /// The positions of the columns of key and value.
@@ -145,7 +147,8 @@ fn delimited(reader: impl Read, delimiter: u8, args: &Build, to: &mut Building<'
     let named = |at: &usize| names[*at].clone();
     let columns: Vec<Column> =
         chosen.value.iter().map(|at| Column { name: named(at), kind: ColumnType::Text }).collect();
-    let schema = Schema { key: chosen.key.iter().map(named).collect(), values: values(args, columns.clone()) };
+    let schema =
+        Schema { key: chosen.key.iter().map(named).collect(), values: values(args, columns.clone()) };
     to.schema(schema)?;
     let mut there = args.no_header || rows.advance()?;
     let mut value = Vec::new();
@@ -174,8 +177,8 @@ fn delimited(reader: impl Read, delimiter: u8, args: &Build, to: &mut Building<'
 
 /// Appends the elements of a vector that is written as a JSON list.
 fn vector(text: &[u8], args: &Build, out: &mut Vec<u8>) -> Result<()> {
-    let numbers: Vec<f64> =
-        serde_json::from_slice(text).map_err(|error| anyhow!("its vector is no list of numbers ({error})"))?;
+    let numbers: Vec<f64> = serde_json::from_slice(text)
+        .map_err(|error| anyhow!("its vector is no list of numbers ({error})"))?;
     numbers_of(&numbers, args, out)
 }
 
@@ -200,7 +203,8 @@ fn json_lines(reader: impl Read, args: &Build, to: &mut Building<'_>) -> Result<
     let mut lines = Lines::with_longest(reader, args.memory as usize);
     let mut number = 0;
     while let Some(batch) = lines.next_batch()? {
-        for line in batch.lines().inspect(|_| number += 1) {
+        for line in batch.lines() {
+            number += 1;
             if !line.trim_ascii().is_empty() {
                 json_line(line, &names, args, number, to).with_context(|| format!("line {number}"))?;
             }

@@ -213,7 +213,8 @@ fn numbers(array: &ArrayRef, at: usize) -> Result<Vec<f64>> {
     if array.is_null(at) {
         bail!("its vector is null");
     }
-    let items = items(array, at).ok_or_else(|| anyhow!("its vector is no list, but {}", array.data_type()))?;
+    let items =
+        items(array, at).ok_or_else(|| anyhow!("its vector is no list, but {}", array.data_type()))?;
     if items.null_count() > 0 {
         bail!("its vector has a null in it");
     }
@@ -231,7 +232,8 @@ fn json(array: &ArrayRef, at: usize) -> Result<Value> {
     }
     if let DataType::Struct(fields) = array.data_type() {
         let columns = array.as_struct().columns().iter();
-        let members = fields.iter().zip(columns).map(|(field, column)| Ok((field.name().clone(), json(column, at)?)));
+        let members =
+            fields.iter().zip(columns).map(|(field, column)| Ok((field.name().clone(), json(column, at)?)));
         return Ok(Value::Object(members.collect::<Result<_>>()?));
     }
     let kind = kind_of(array.data_type());

@@ -65,7 +65,10 @@ mod with {
         fails(&folder, "get set 1", "no version is published");
         let built = done(&folder, "build set people.csv --key id --shards 3 --version one --publish --json");
         let built: Value = serde_json::from_str(&built).unwrap();
-        assert_eq!((&built["items"], &built["shards"], &built["published"]), (&json!(3), &json!(3), &json!(true)));
+        assert_eq!(
+            (&built["items"], &built["shards"], &built["published"]),
+            (&json!(3), &json!(3), &json!(true))
+        );
         let expected = [
             json!({"id": "2", "name": "Lovelace, A.", "city": ""}),
             json!({"id": "3", "name": "Žofie", "city": "Brno"}),
@@ -117,8 +120,16 @@ mod with {
         assert_eq!(rows(&folder, "get words one"), [json!({"1": "one"})]);
         done(&folder, "build v v.jsonl --key id --value v --vector f16 --dimension 2 --publish");
         assert_eq!(rows(&folder, "get v 1"), [json!({"id": "1", "v": [0.5, -2.0]})]);
-        fails(&folder, "build v v.jsonl --key id --value v --vector f16 --dimension 3", "expected a vector of 3 numbers, found 2");
-        fails(&folder, "build v v.jsonl --key id --value id --vector f16 --dimension 1", "no list of numbers");
+        fails(
+            &folder,
+            "build v v.jsonl --key id --value v --vector f16 --dimension 3",
+            "expected a vector of 3 numbers, found 2",
+        );
+        fails(
+            &folder,
+            "build v v.jsonl --key id --value id --vector f16 --dimension 1",
+            "no list of numbers",
+        );
         done(&folder, "build days days.tsv --key user,day --publish");
         assert_eq!(rows(&folder, "get days a,bc"), [json!({"user": "a", "day": "bc", "clicks": "6"})]);
         fails(&folder, "get days a", "expected a key of 2 columns (user,day)");
@@ -168,7 +179,8 @@ mod with {
 
         use arrow_array::builder::{Float32Builder, ListBuilder};
         use arrow_array::{
-            ArrayRef, BinaryArray, BooleanArray, Date32Array, Float64Array, Int32Array, RecordBatch, StringArray,
+            ArrayRef, BinaryArray, BooleanArray, Date32Array, Float64Array, Int32Array, RecordBatch,
+            StringArray,
         };
 
         let mut lists = ListBuilder::new(Float32Builder::new());

@@ -23,8 +23,8 @@ struct Checked {
 }
 
 impl Dataset {
-    /// Finishes a version: reads the guides of every shard, checks that they are whole and belong to
-    /// it, and writes the manifest. Nothing becomes current before [`publish`](Self::publish).
+    /// Finishes a version: checks that the guides of every shard are whole and belong to it, and
+    /// writes the manifest. Nothing becomes current before [`publish`](Self::publish).
     ///
     /// # Errors
     /// [`Error::Missing`] or [`Error::Damaged`] names the shard that is missing or wrong;
@@ -67,7 +67,8 @@ impl Dataset {
         let object = self.location.object(&draft.part(shard));
         let first = GetRange::Bounded(0..Guides::HEADER_BYTES as u64);
         let options = GetOptions { range: Some(first), ..GetOptions::default() };
-        let got = self.location.store.get_opts(&object, options).await.map_err(Error::remote("read", &object))?;
+        let got =
+            self.location.store.get_opts(&object, options).await.map_err(Error::remote("read", &object))?;
         let (size, tag) = (got.meta.size, got.meta.e_tag.clone());
         let header = got.bytes().await.map_err(Error::remote("read", &object))?;
         let damaged = |error: oneread_store::Error| Error::damaged(&object, error);
@@ -84,7 +85,7 @@ impl Dataset {
         if guides.pages() > 0 {
             // A writer that asked no `shard_of` shows on any page.
             let (page, _) = self.location.range(&object, guides.page_range(0), size, tag).await?;
-            for (key, _) in guides.records(0, &page).map_err(damaged)? {
+            for key in guides.keys_on(0, &page).map_err(damaged)? {
                 let expected = draft.shard_of(key);
                 if expected != shard {
                     return Err(Error::damaged(&object, format_args!("it has keys of shard {expected}")));

@@ -173,7 +173,10 @@ impl Dataset {
         };
         check_format(&object, &draft.format, draft.format_version)?;
         if draft.version != version {
-            return Err(Error::damaged(&object, format_args!("it is the draft of version {}", draft.version)));
+            return Err(Error::damaged(
+                &object,
+                format_args!("it is the draft of version {}", draft.version),
+            ));
         }
         draft.checked()
     }

@@ -76,13 +76,14 @@ impl Splitter {
     /// Adds a pair.
     ///
     /// # Errors
-    /// If the key or the value is too long, the value has not the length that the schema fixes, or a
-    /// temporary file cannot be written.
+    /// If the key or the value is too long, the value has not the length that the schema fixes, or
+    /// a temporary file cannot be written.
     pub fn insert(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         check_value(&self.draft, value)?;
         let shard = self.draft.shard_of(key);
         let object = object_store::path::Path::from(self.draft.part(shard));
-        // The longest key that a store takes; said now, with its row, and not when shards are built.
+        // The longest key that a store takes; said now, with its row, and not when shards are
+        // built.
         if key.len() > oneread_store::MAX_KEY_BYTES {
             return Err(Error::store(&object)(oneread_store::Error::KeyTooLong { found: key.len() }));
         }
@@ -116,8 +117,8 @@ impl Splitter {
     /// [`Dataset::publish`].
     ///
     /// # Errors
-    /// If duplicates are refused and a key came twice; if a disk or the object store fails. Then the
-    /// version stays unfinished, and `gc` removes what was uploaded.
+    /// If duplicates are refused and a key came twice; if a disk or the object store fails. Then
+    /// the version stays unfinished, and `gc` removes what was uploaded.
     pub async fn finish(
         self,
         dataset: &Dataset,

@@ -108,8 +108,8 @@ impl ShardWriter {
     /// Adds a pair.
     ///
     /// # Errors
-    /// [`Error::WrongShard`] if the key belongs elsewhere; also if the key is too long, the value has
-    /// not the length that the schema fixes, or a temporary file cannot be written.
+    /// [`Error::WrongShard`] if the key belongs elsewhere; also if the key is too long, the value
+    /// has not the length that the schema fixes, or a temporary file cannot be written.
     pub fn insert(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let expected = self.draft.shard_of(key);
         if expected != self.shard {

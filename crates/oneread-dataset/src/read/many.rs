@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use oneread_store::Search;
 
 use super::request::Found;
@@ -54,12 +55,12 @@ impl Snapshot {
                     None => next.push((at, shard, search)),
                 }
             }
-            let answers = stream::iter(self.merged(waiting))
-                .map(|request| self.answer(request))
-                .buffer_unordered(self.options.in_flight);
-            let mut answers = std::pin::pin!(answers);
-            while let Some(answer) = answers.try_next().await? {
-                for (waiting, found) in answer {
+            let mut requests = self.merged(waiting).into_iter();
+            let first = requests.by_ref().take(self.options.in_flight);
+            let mut answers: FuturesUnordered<_> = first.map(|request| self.answer(request)).collect();
+            while let Some(answer) = answers.next().await {
+                answers.extend(requests.next().map(|request| self.answer(request)));
+                for (waiting, found) in answer? {
                     match found {
                         Some(found) => values[waiting.at] = found.value(),
                         None => next.push((waiting.at, waiting.shard, waiting.search)),

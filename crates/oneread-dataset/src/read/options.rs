@@ -56,7 +56,7 @@ impl ReadOptions {
         Self { guides_folder: Some(folder.into()), ..self }
     }
 
-    /// Keeps pages in memory, up to about so many bytes; none by default.
+    /// Keeps pages in memory, up to about `cache_bytes` bytes; none by default.
     #[must_use]
     pub fn cache_bytes(self, cache_bytes: u64) -> Self {
         Self { cache_bytes, ..self }
@@ -75,9 +75,9 @@ impl ReadOptions {
         Self { merge_gap: gap, merge_bytes: bytes, ..self }
     }
 
-    /// Lets [`get_many`](crate::Snapshot::get_many) send a second request if the first takes longer,
-    /// and take the answer that comes first: for one request in twenty at most. Off by default; the
-    /// 99th percentile that `oneread dataset bench` prints is a good time.
+    /// Lets [`get_many`](crate::Snapshot::get_many) send a second request if the first takes
+    /// longer, and take the answer that comes first: for one request in twenty at most. Off by
+    /// default; the 99th percentile that `oneread dataset bench` prints is a good time.
     #[must_use]
     pub fn hedge_after(self, after: Duration) -> Self {
         Self { hedge_after: Some(after), ..self }

@@ -36,7 +36,8 @@ impl Dataset {
     /// If nothing is published, or the object store fails.
     pub async fn open(&self, options: &ReadOptions) -> Result<Reader> {
         let pages = pages(options);
-        let (snapshot, tag) = self.open_current(options, pages.clone(), None).await?.ok_or_else(|| self.nothing())?;
+        let (snapshot, tag) =
+            self.open_current(options, pages.clone(), None).await?.ok_or_else(|| self.nothing())?;
         Ok(Reader {
             dataset: self.clone(),
             options: options.clone(),
@@ -55,7 +56,8 @@ impl Dataset {
         Snapshot::open(&self.location, manifest, options, pages(options)).await
     }
 
-    /// Opens the current version, unless the pointer still has `tag`. Returns the pointer's tag too.
+    /// Opens the current version, unless the pointer still has `tag`. Returns the pointer's tag
+    /// too.
     async fn open_current(
         &self,
         options: &ReadOptions,

@@ -11,7 +11,7 @@ use oneread_store::{Search, Step};
 use super::snapshot::Snapshot;
 use crate::{Error, Result};
 
-/// One request in so many may be sent twice.
+/// One request in twenty may be sent twice.
 const HEDGED: u64 = 20;
 
 /// The most bytes that one entry of the page cache takes.
@@ -67,8 +67,8 @@ impl Snapshot {
         }
     }
 
-    /// Lets a search read the bytes of its range. If they are damaged, they are requested once more,
-    /// since damage on the way is not damage of the object.
+    /// Lets a search read the bytes of its range. If they are damaged, they are requested once
+    /// more, since damage on the way is not damage of the object.
     pub(crate) async fn step(
         &self,
         shard: u32,

@@ -39,8 +39,8 @@ impl quick_cache::Weighter<(u64, u32, u64), Bytes> for ByLength {
 /// `min_age` gives: then lookups fail with [`Error::Missing`](crate::Error::Missing).
 ///
 /// # Costs
-/// A lookup of a stored key is one ranged request of 4 KiB, two if its value is above 1024 bytes; of
-/// an absent one 0.01 requests, with the default rate. Memory: the guides, 1.13 bytes per key.
+/// A lookup of a stored key is one ranged request of 4 KiB, two if its value is above 1024 bytes;
+/// of an absent one 0.01 requests, with the default rate. Memory: the guides, 1.13 bytes per key.
 pub struct Snapshot {
     pub(crate) location: Location,
     pub(crate) manifest: Manifest,
@@ -165,12 +165,12 @@ impl Snapshot {
         let object = &self.shards[shard as usize].object;
         let guides = self.guides(shard).await?;
         let bytes = self.request(shard, guides.page_range(page)).await?;
-        let records = guides.records(page, &bytes).map_err(crate::Error::store(object))?;
-        Ok(records.into_iter().map(|(key, _)| key.to_vec()).collect())
+        let keys = guides.keys_on(page, &bytes).map_err(crate::Error::store(object))?;
+        Ok(keys.into_iter().map(<[u8]>::to_vec).collect())
     }
 
-    /// The shard of a key and the range of it that a lookup requests first; `None` if the guides say
-    /// that the key is absent.
+    /// The shard of a key and the range of it that a lookup requests first; `None` if the guides
+    /// say that the key is absent.
     ///
     /// # Errors
     /// Like [`get`](Self::get).

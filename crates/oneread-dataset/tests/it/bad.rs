@@ -96,7 +96,10 @@ async fn a_shard_replaced_while_it_is_open_is_noticed() {
         match reader.get(&key(number)).await {
             Ok(value) => assert!(value.is_some()),
             Err(error) => {
-                assert!(error.to_string().contains(part) && error.to_string().contains("replaced"), "{error}");
+                assert!(
+                    error.to_string().contains(part) && error.to_string().contains("replaced"),
+                    "{error}"
+                );
                 errors += 1;
             }
         }

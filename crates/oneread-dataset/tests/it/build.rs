@@ -125,8 +125,8 @@ async fn sets_vectors_and_rows_come_back_by_their_schema() {
     for (version, values, value, wrong, json) in [
         ("set", Values::None, vec![], Some(&b"x"[..]), r#"{"id":"k"}"#),
         ("vector", vector, numbers, Some(&b"xy"[..]), r#"{"id":"k","v":[0.5,-1.0,2.0]}"#),
-        ("row", Values::Row { columns }, row, None, r#"{"age":null,"id":"k","name":"Ada"}"#),
-        ("json", Values::Json, br#"{"a":[1]}"#.to_vec(), None, r#"{"a":[1],"id":"k"}"#),
+        ("row", Values::Row { columns }, row, None, r#"{"id":"k","name":"Ada","age":null}"#),
+        ("json", Values::Json, br#"{"a":[1.50]}"#.to_vec(), None, r#"{"id":"k","a":[1.50]}"#),
         ("bytes", Values::Bytes, b"plain".to_vec(), None, r#"{"id":"k","value":"plain"}"#),
     ] {
         let schema = Schema { key: vec!["id".into()], values };
@@ -141,9 +141,7 @@ async fn sets_vectors_and_rows_come_back_by_their_schema() {
         probe.take();
         let found = snapshot.get(b"k").await.unwrap().unwrap();
         assert_eq!(probe.take()[0], 1);
-        // As values, because the order of fields is no matter.
-        let expected: serde_json::Value = serde_json::from_str(json).unwrap();
-        assert_eq!(snapshot.schema().to_json(b"k", &found).unwrap(), expected);
+        assert_eq!(snapshot.schema().to_json(b"k", &found).unwrap(), json);
     }
 }
 

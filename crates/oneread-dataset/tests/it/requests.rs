@@ -75,10 +75,9 @@ async fn many_lookups_share_requests_and_keep_some_in_flight() {
         .chain([5, 5])
         .map(|number| (number < KEYS).then(|| value("one", number)))
         .collect();
-    for (options, merges) in [
-        (ReadOptions::new().in_flight(7), true),
-        (ReadOptions::new().in_flight(7).merge(0, 0), false),
-    ] {
+    for (options, merges) in
+        [(ReadOptions::new().in_flight(7), true), (ReadOptions::new().in_flight(7).merge(0, 0), false)]
+    {
         let reader = dataset.open(&options).await.unwrap();
         probe.take();
         probe.counts.most_in_flight.store(0, SeqCst);
@@ -230,7 +229,9 @@ async fn a_folder_gives_the_same_answers_and_waits_for_nobody() {
     assert_eq!(reader.get(b"absent").await.unwrap(), None);
     let verified = dataset.verify(None, |_| {}).await.unwrap();
     assert_eq!((verified.items, verified.damage.len(), verified.shards), (3000, 0, 3));
-    let left: Vec<_> =
-        std::fs::read_dir(folder.path().join("set")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let left: Vec<_> = std::fs::read_dir(folder.path().join("set"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
     assert_eq!(left.len(), 3, "current, its lock, and versions: {left:?}");
 }

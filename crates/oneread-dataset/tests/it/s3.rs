@@ -58,7 +58,9 @@ async fn s3_serves_one_request_per_hit_and_publishes_once() {
     assert_eq!([heads, lists], [0, 0]);
     let keys: Vec<_> = (0..KEYS).map(key).collect();
     let values = reader.get_many(&keys).await.unwrap();
-    assert!(values.iter().zip(0..).all(|(found, number)| found.as_deref() == Some(&value("one", number)[..])));
+    assert!(
+        values.iter().zip(0..).all(|(found, number)| found.as_deref() == Some(&value("one", number)[..]))
+    );
 
     build(&dataset, "two", 3, 100).await.unwrap();
     let (one, other) = tokio::join!(dataset.publish("two"), dataset.publish("one"));

@@ -12,7 +12,7 @@ use crate::format::PAGE;
 use crate::format::header::Header;
 use crate::format::lookup::Lookup;
 use crate::format::page::{Place, View};
-use crate::format::record::{Record, Run, Stored};
+use crate::format::record::{Run, Stored};
 use crate::format::summary::{SealedCandidates, Summary};
 
 /// The directory and the guides of a sealed store: which bytes of it a lookup reads.
@@ -116,11 +116,11 @@ impl Guides {
         self.header.pages
     }
 
-    /// The keys on a page, with their values unless these are large.
+    /// The keys on a page.
     ///
     /// # Errors
     /// If the page is damaged, or is not page number `page` of this store.
-    pub fn records<'p>(&self, page: u64, bytes: &'p [u8]) -> Result<Vec<(&'p [u8], Option<&'p [u8]>)>, Error> {
+    pub fn keys_on<'p>(&self, page: u64, bytes: &'p [u8]) -> Result<Vec<&'p [u8]>, Error> {
         let damaged = |what| Error::Page { page, what };
         if page >= self.header.pages {
             return Err(damaged("the store has fewer pages"));
@@ -129,12 +129,7 @@ impl Guides {
         let segment = self.summary.segment(number);
         let (level, index) = segment.position(page as u32 - segment.first_page);
         let view = View::open(bytes, Place { segment: number, level, index }).map_err(damaged)?;
-        let pair = |(_, record): (u8, Result<Record<'p>, &'static str>)| {
-            let record = record.map_err(damaged)?;
-            let value = if let Stored::Inline(value) = record.value { Some(value) } else { None };
-            Ok((record.key, value))
-        };
-        view.records().map(pair).collect()
+        view.records().map(|(_, record)| Ok(record.map_err(damaged)?.key)).collect()
     }
 
     /// The range of a page.
@@ -223,7 +218,7 @@ impl Search<'_> {
                     Some(Stored::Run(run)) => {
                         // An empty range cannot be read.
                         let end = run.offset.checked_add(run.length).filter(|_| run.length > 0);
-                        if !end.is_some_and(|end| end <= self.runs_bytes) {
+                        if end.is_none_or(|end| end > self.runs_bytes) {
                             return Err(run_outside(run));
                         }
                         self.next = Next::Run(run);

@@ -257,9 +257,7 @@ impl<R: ReadAt> Sealed<R> {
     fn read_run<'a>(&'a self, run: Run, scratch: &'a mut Vec<u8>) -> Result<&'a [u8], Error> {
         let damaged = |what| Error::Run { offset: run.offset, what };
         let end = run.offset.checked_add(run.length).filter(|&end| end <= self.header.runs_bytes);
-        let length = end
-            .and_then(|_| usize::try_from(run.length).ok())
-            .ok_or_else(|| run_outside(run))?;
+        let length = end.and_then(|_| usize::try_from(run.length).ok()).ok_or_else(|| run_outside(run))?;
         self.counters.count_run();
         let offset = self.header.runs_at() + run.offset;
         let bytes = self.reader.read_at(offset, length, scratch).map_err(|error| match error.kind() {
