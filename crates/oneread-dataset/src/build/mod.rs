@@ -1,9 +1,8 @@
 //! Builds a version in pieces, on one machine or many.
 //!
 //! ```text
-//! begin ──▶ draft ──▶ shard_of(key) ──▶ ShardWriter, one per shard ──▶ upload ──▶ commit ──▶
-//! publish
-//! an object              any process                        an object  manifest    pointer
+//!  begin ──▶ draft ──▶ shard_of(key) ──▶ ShardWriter ──▶ upload ──▶ commit ──▶ publish
+//!            an object  any process      one per shard   objects    manifest   pointer
 //! ```
 
 mod commit;
