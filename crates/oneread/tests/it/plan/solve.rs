@@ -293,9 +293,19 @@ fn a_larger_table_has_a_crisis_less_often_and_fewer_levels_take_more() {
 
 #[test]
 fn random_filters_meet_their_targets() {
-    let mut rng = Pcg64Mcg::new(12);
-    // Each plans d-left filters that can delete, which takes half a second.
-    for _ in 0..20 {
+    random_filters(12, 5);
+}
+
+#[test]
+#[ignore = "long: about 15 s"]
+fn many_random_filters_meet_their_targets() {
+    random_filters(13, 40);
+}
+
+/// Each case plans d-left filters with removal, which takes half a second.
+fn random_filters(seed: u128, cases: u64) {
+    let mut rng = Pcg64Mcg::new(seed);
+    for _ in 0..cases {
         let items = between(&mut rng, 10.0, 2000.0) as u64;
         let rate = between(&mut rng, 1e-6, 0.3);
         let mut flag = || below(&mut rng, 6) == 0;
