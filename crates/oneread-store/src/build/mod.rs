@@ -18,7 +18,6 @@ pub(crate) mod room;
 pub(crate) mod segment;
 pub(crate) mod temporary;
 mod values;
-mod weighted;
 mod write;
 
 pub use report::{Progress, Report};

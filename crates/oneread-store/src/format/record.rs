@@ -32,6 +32,16 @@ pub(crate) enum Stored<'a> {
     Run(Run),
 }
 
+impl Stored<'_> {
+    /// The length of the value; a crafted file may claim any for a run.
+    pub(crate) fn byte_len(&self) -> u64 {
+        match self {
+            Self::Inline(value) => value.len() as u64,
+            Self::Run(run) => run.length,
+        }
+    }
+}
+
 /// A decoded record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record<'a> {

@@ -11,11 +11,10 @@
 use std::io;
 
 use super::create::begin;
-use super::directory::sealed_start;
 use super::disk::{Disk, DiskFile, OpenMode};
 use super::files::Paths;
 use super::log;
-use super::manifest::{Manifest, Named, Safe, Totals};
+use super::manifest::{Manifest, Named, Safe};
 use super::manifest_file;
 use super::mark::Mark;
 use super::options::StoreOptions;
@@ -24,8 +23,10 @@ use super::segment::Segment;
 use super::slots::{self, Extent, Slots};
 use crate::digest::Portable;
 use crate::format::PAGE;
+use crate::format::geometry;
 use crate::format::header::{self, Header};
 use crate::format::summary::Summary;
+use crate::totals::Totals;
 use crate::{Error, ReadAt};
 
 /// Makes a sealed store live, or completes what a crash interrupted.
@@ -67,7 +68,7 @@ fn adopt(file: &dyn DiskFile, options: &StoreOptions) -> Result<Manifest, Error>
     let mut slots = Slots::empty(end);
     slots.take(Extent { slot: 0, count: end });
     let words = slots.words().to_vec();
-    let named = |id| Named { first: sealed_start(id, header.segments), id, described: None };
+    let named = |id| Named { first: *geometry::words(id, header.segments).start(), id, described: None };
     Ok(Manifest {
         store: Portable::random().seed(),
         seed: header.seed,

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::disk::{Disk, OpenMode};
 use super::files::Paths;
 use super::log::{self, Log};
-use super::manifest::{Manifest, Named, Safe, Totals};
+use super::manifest::{Manifest, Named, Safe};
 use super::manifest_file;
 use super::options::StoreOptions;
 use super::plan::Plans;
@@ -18,6 +18,7 @@ use crate::format::guide::Solver;
 use crate::format::header;
 use crate::format::page::{self, Place};
 use crate::format::{PAGE, long_at};
+use crate::totals::Totals;
 
 /// Creates the files of an empty store.
 pub(super) fn create(lock: &StoreLock, options: &StoreOptions) -> Result<(), Error> {

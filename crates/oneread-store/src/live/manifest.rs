@@ -15,6 +15,7 @@ use crate::format::header::Header;
 use crate::format::{
     OVERFLOW_VERSION, PAGE, PLAIN_VERSION, VERSION, checksum, long_at, short_at, version, word_at,
 };
+use crate::totals::Totals;
 
 const MAGIC: [u8; 8] = *b"\x89oneman\n";
 const VERSION_AT: usize = 8;
@@ -42,21 +43,6 @@ const MAX_NUMBER: u64 = 1 << 62;
 
 /// Stands for a slot: the sealed store's summary describes the segment.
 const IN_BASE: u32 = u32::MAX;
-
-/// Totals of all keys and values.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Totals {
-    pub(super) items: u64,
-    pub(super) key_bytes: u64,
-    pub(super) value_bytes: u64,
-}
-
-impl Totals {
-    /// Totals of a damaged manifest may be anything.
-    pub(super) fn raw_bytes(&self) -> u64 {
-        self.key_bytes.saturating_add(self.value_bytes)
-    }
-}
 
 /// A segment as the manifest names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
