@@ -26,11 +26,6 @@
 //! So only keys that share the word of an overflow key pay. The search reads at most ⌊log2(pages)⌋
 //! + 1 of the segment's overflow pages.
 //!
-//! # Layout
-//! ```text
-//!  words:  word │ keys │ word │ keys │ …, the words ascending
-//!          8    │ 4    │ 8    │ 4
-//! ```
 //! Overflow pages have the form of other pages, with level [`OVERFLOW`] and index 0.
 
 use std::cmp::Ordering;

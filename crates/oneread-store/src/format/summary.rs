@@ -1,13 +1,5 @@
 //! The summary section: the directory and the guides, in chunks with a checksum each.
-//!
-//! # Layout
-//! ```text
-//!  content:  pages of segment 0, 1, … │ overflow │ guides of segment 0, by homes │ of segment 1 …
-//!            4 each
-//!  overflow: segment │ overflow pages │ number of words │ words   │ … per segment with overflow
-//!            4       │ 4              │ 4               │ 12 each
-//!  section:  checksum │ 65528 bytes of content │ checksum │ the next 65528 │ …
-//! ```
+//! `docs/format.md` has the bytes: *Summary*.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -338,13 +330,7 @@ impl Segment {
 
     /// The level of a page, counted from the segment's first, and its index in that level; for
     /// overflow pages the index is 0.
-    pub(crate) fn position(&self, mut page: u32) -> (usize, u32) {
-        for (level, &pages) in self.levels.iter().enumerate() {
-            if page < pages {
-                return (level, page);
-            }
-            page -= pages;
-        }
-        (OVERFLOW, 0)
+    pub(crate) fn position(&self, page: u32) -> (usize, u32) {
+        geometry::position(self.levels, page).unwrap_or((OVERFLOW, 0))
     }
 }

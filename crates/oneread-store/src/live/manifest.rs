@@ -1,11 +1,6 @@
 //! The manifest: a checkpoint. It lists the segments and their descriptions, the slots in use, and
 //! the first log to replay. A new manifest replaces it as a whole.
-//!
-//! # Layout
-//! ```text
-//!  fields │ header of the sealed store it began as, if any │ segments │ slots in use │ checksum
-//!  160    │ 4096 or 0                                      │ 32 each  │ 1 bit each   │ 8
-//! ```
+//! `docs/format.md` has the bytes: *Manifest*.
 
 use super::log;
 use super::segment::Described;

@@ -217,9 +217,9 @@ impl Merging<'_> {
                 let page_of_key = pages.load(page.number)?;
                 if old.is_none()
                     && before.is_none()
-                    && let Some(old) = page_of_key.remove(change.digest, change.key)
+                    && let Some(at) = page_of_key.find(change.digest, change.key)
                 {
-                    self.forget(&old);
+                    self.forget(&page_of_key.remove(at));
                     before = Some(page.place.level);
                 }
             }

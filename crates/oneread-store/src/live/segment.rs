@@ -1,15 +1,6 @@
 //! A segment: the slots of its pages, the guides of its homes, and its description on the medium.
 //!
-//! # Layout
-//! ```text
-//!  checksum │ id │ bytes │ pages per level │ guide bytes, homes │ used │ slot of each page │ …
-//!  8        │ 4  │ 4     │ 4 each          │ 4 each             │ 8    │ 4 each            │
-//!
-//!  … │ guides │ overflow │ zeros up to a page
-//!
-//!  overflow, if there is some:  pages │ words │ slot of each page │ word, keys │ …
-//!                               4     │ 4     │ 4 each            │ 8, 4
-//! ```
+//! `docs/format.md` has the bytes: *Description of a segment*.
 //!
 //! # Invariants
 //! 1. A segment never changes. A change makes a new version, on other slots where it differs;
@@ -143,7 +134,7 @@ impl Segment {
 
     /// The slots and places of all pages: first of the levels, then of overflow.
     pub(super) fn all_pages(&self) -> impl Iterator<Item = (u32, Place)> {
-        let in_levels = (0..).zip(&*self.slots).map(|(number, &slot)| (slot, self.numbered(number).place));
+        let in_levels = (0..).zip(&*self.slots).map(|(number, &slot)| (slot, self.place(number)));
         let overflow = self.overflow.slots.iter().map(|&slot| (slot, overflow::place(self.id)));
         in_levels.chain(overflow)
     }
@@ -173,14 +164,10 @@ impl Segment {
         Some(PageOf { number: above + index, place: Place { segment: self.id, level, index } })
     }
 
-    /// The page with this index.
-    pub(super) fn numbered(&self, number: u32) -> PageOf {
-        let (mut level, mut index) = (0, number);
-        while level + 1 < LEVELS && index >= self.levels[level] {
-            index -= self.levels[level];
-            level += 1;
-        }
-        PageOf { number, place: Place { segment: self.id, level, index } }
+    /// The place of the page with this index.
+    pub(super) fn place(&self, number: u32) -> Place {
+        let (level, index) = geometry::position(self.levels, number).expect("the segment has the page");
+        Place { segment: self.id, level, index }
     }
 
     /// The pages to search for a key.

@@ -257,7 +257,8 @@ impl Store {
     }
 
     /// Returns the store's size and its activity since it was opened. Costs as much as
-    /// [`len`](Self::len).
+    /// [`len`](Self::len). Nobody waits for it, but pages of that moment are not reused meanwhile,
+    /// so the file of a busy store grows.
     ///
     /// # Errors
     /// Like [`len`](Self::len).

@@ -94,9 +94,6 @@ impl StoreLock {
     }
 
     /// Like [`take`](Self::take), but on another medium.
-    ///
-    /// # Errors
-    /// Like [`take`](Self::take).
     pub fn take_on(disk: Arc<dyn Disk>, path: impl AsRef<Path>) -> Result<Self, Error> {
         let paths = Paths::new(&*disk, path.as_ref())?;
         let taken = disk.lock(&paths.lock()).map_err(Error::io("lock the store"))?;

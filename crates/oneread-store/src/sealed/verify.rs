@@ -41,17 +41,11 @@ pub fn verify(path: impl AsRef<Path>) -> Result<Verification, Error> {
 }
 
 /// Like [`verify()`], but reads the bytes from `reader`.
-///
-/// # Errors
-/// Like [`verify()`].
 pub fn verify_in<R: ReadAt>(reader: &R) -> Result<Verification, Error> {
     verify_with_progress(reader, |_| {})
 }
 
 /// Like [`verify_in`], but reports the number of checked pages about once per segment.
-///
-/// # Errors
-/// Like [`verify()`].
 pub fn verify_with_progress<R: ReadAt>(
     reader: &R,
     mut progress: impl FnMut(Progress),
@@ -84,9 +78,6 @@ pub fn verify_with_progress<R: ReadAt>(
 
 impl<R: ReadAt> Sealed<R> {
     /// Like [`verify_in`], but for an open store; reads all of it again.
-    ///
-    /// # Errors
-    /// Like [`verify()`].
     pub fn verify(&self) -> Result<Verification, Error> {
         verify_in(&self.reader)
     }
