@@ -31,6 +31,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use super::fields::{put_longs, put_words};
 use super::page::{Place, RECORD_OVERHEAD, ROOM};
 use super::{geometry, long_at, word_at};
 
@@ -73,8 +74,8 @@ impl KeyWords {
 
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         for (word, keys) in &self.0 {
-            out.extend_from_slice(&word.to_le_bytes());
-            out.extend_from_slice(&keys.to_le_bytes());
+            put_longs(out, [*word]);
+            put_words(out, [*keys]);
         }
     }
 

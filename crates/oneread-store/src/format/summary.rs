@@ -6,6 +6,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use oneread::bits::{LittleEndian, Words};
 use oneread::hash::Digest;
 
+use super::fields::put_words;
 use super::geometry::{self, LEVELS, SEGMENT_PAGES, Shape};
 use super::guide::{Form, Guide, Heads, PADDING};
 use super::header::Header;
@@ -53,9 +54,7 @@ pub(crate) struct OverflowOf {
 
 impl OverflowOf {
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
-        for field in [self.segment, self.pages, self.words.len() as u32] {
-            out.extend_from_slice(&field.to_le_bytes());
-        }
+        put_words(out, [self.segment, self.pages, self.words.len() as u32]);
         self.words.encode(out);
     }
 

@@ -266,6 +266,7 @@ impl Checkpointer {
         span!("checkpoint");
         let start = Instant::now();
         let files = &self.reader.files;
+        // Steps 5 to 8 of `docs/architecture.md`, *The life of a crash*.
         self.reader.data.file.sync().map_err(Error::sync("the store"))?;
         pages.drop_summary(root);
         let manifest = self.manifest(pages, root, log);

@@ -16,6 +16,7 @@ use super::loaded_page::{LoadedPage, key_of};
 use super::segment::Segment;
 use crate::Error;
 use crate::digest::Portable;
+use crate::format::fields::put_words;
 use crate::format::geometry::{SEGMENT_PAGES, word};
 use crate::format::overflow::{self, Counts, KeyWords, WORD_BYTES};
 use crate::format::page::{RECORD_OVERHEAD, ROOM};
@@ -57,10 +58,8 @@ impl Overflow {
         if self.is_empty() {
             return;
         }
-        for number in [self.slots.len() as u32, self.words.len() as u32] {
-            out.extend_from_slice(&number.to_le_bytes());
-        }
-        self.slots.iter().for_each(|slot| out.extend_from_slice(&slot.to_le_bytes()));
+        put_words(out, [self.slots.len() as u32, self.words.len() as u32]);
+        put_words(out, self.slots.iter().copied());
         self.words.encode(out);
     }
 
