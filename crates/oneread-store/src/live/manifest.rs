@@ -3,9 +3,11 @@
 //! `docs/format.md` has the bytes: *Manifest*.
 
 use super::log;
+use super::options::StoreOptions;
 use super::segment::Described;
 use super::slots::{self, Extent, Slots};
 use crate::Error;
+use crate::digest::Portable;
 use crate::format::fields::{Fields, put_longs, put_shorts, put_words};
 use crate::format::header::Header;
 use crate::format::{OVERFLOW_VERSION, PAGE, PLAIN_VERSION, VERSION, checksum, long_at, version};
@@ -60,6 +62,25 @@ pub(super) struct Manifest {
 }
 
 impl Manifest {
+    /// The first manifest of a store, with a random number and without keys.
+    pub(super) fn first(seed: u64, options: &StoreOptions, segments: Vec<Named>, slots: Slots) -> Self {
+        Self {
+            store: Portable::random().seed(),
+            seed,
+            number: 1,
+            miss_rate: options.miss_rate,
+            segment_pages: options.segment_pages,
+            log: 1,
+            safe: Safe { log: 1, end: log::HEADER as u64 },
+            totals: Totals::default(),
+            next_id: segments.len() as u32,
+            base: None,
+            segments,
+            slots,
+            has_overflow: false,
+        }
+    }
+
     pub(super) fn encode(&self) -> Vec<u8> {
         let Self { store, seed, number, log, safe, totals, .. } = *self;
         let mut bytes = MAGIC.to_vec();

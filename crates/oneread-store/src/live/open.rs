@@ -80,7 +80,8 @@ impl Store {
     /// with the state of that checkpoint. Each lookup asks the system whether there is a new one.
     ///
     /// # Errors
-    /// Like [`open`](Self::open), except for [`Error::Locked`].
+    /// Like [`open`](Self::open), except for [`Error::Locked`]; [`Error::Changed`] if checkpoints
+    /// have come faster than it loads for ten seconds.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::open_read_only_on(Arc::new(SystemDisk), path, StoreOptions::new())
     }
