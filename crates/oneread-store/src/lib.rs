@@ -62,6 +62,8 @@ pub mod plan;
 mod read;
 mod sealed;
 mod solve;
+mod totals;
+mod verify;
 
 pub use build::{Builder, Progress, Report};
 pub use error::Error;
@@ -71,9 +73,8 @@ pub use live::{
 };
 pub use options::{Duplicates, Options};
 pub use read::{FileReader, Hold, MapReader, ReadAt, Reads};
-pub use sealed::{
-    Damage, Iter, LevelStats, Sealed, Stats, Verification, verify, verify_in, verify_with_progress,
-};
+pub use sealed::{Iter, LevelStats, Sealed, Stats, verify, verify_in, verify_with_progress};
+pub use verify::{Damage, Verification};
 
 #[cfg(doctest)]
 mod documents;

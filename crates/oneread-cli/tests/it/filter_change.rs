@@ -134,6 +134,20 @@ fn a_killed_command_leaves_the_filter_as_it_was() {
     assert_eq!(shell.done("query f", b"new\n"), b"new\n");
 }
 
+/// A killed command used to leave a file of another name each time.
+#[test]
+fn the_next_command_removes_what_a_killed_one_left() {
+    let shell = Shell::new();
+    shell.done("build f", b"old\n");
+    for command in ["add f", "build f --force"] {
+        shell.write("f.unfinished", b"a part");
+        shell.done(command, b"new\n");
+        let names: Vec<_> = shell.snapshot().into_iter().map(|(name, _)| name).collect();
+        assert!(!names.contains(&"f.unfinished".to_owned()), "{command}: {names:?}");
+        assert_eq!(shell.done("query f", b"new\n"), b"new\n");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_link_stays_a_link() {

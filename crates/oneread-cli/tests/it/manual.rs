@@ -68,6 +68,8 @@ fn every_subcommand_has_a_manual_page() {
         let file = out.join(format!("{page}.1"));
         let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{page}.1: {error}"));
         assert!(text.contains(".TH") && text.contains(".SH SYNOPSIS"), "{page}");
+        let source = concat!("\"oneread ", env!("CARGO_PKG_VERSION"), "\"");
+        assert!(text.contains(source), "{page}: {}", text.lines().take(5).collect::<String>());
         at += 1;
     }
     assert!(pages.len() > 30, "{pages:?}");

@@ -1,12 +1,10 @@
 //! A read-only store.
 
-mod damage;
 mod iter;
 mod many;
 mod stats;
 mod verify;
 
-pub use damage::{Damage, Verification};
 pub use iter::Iter;
 pub use stats::{LevelStats, Stats};
 pub use verify::{verify, verify_in, verify_with_progress};
