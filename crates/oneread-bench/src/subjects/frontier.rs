@@ -8,7 +8,6 @@ use oneread::filter::{DLeftFilter, PlacedFilter};
 use oneread::hash::{Digester, Portable};
 use oneread::plan;
 
-use super::Subject;
 use super::filters::ABSENT;
 use super::filters::contenders::{blocked, bloom, others};
 use super::filters::contest::{Contender, Contenders, SEED, contest, made, tally};
@@ -16,24 +15,12 @@ use super::line;
 use crate::measure::Bench;
 use crate::workload::random_words;
 
-pub(crate) struct Frontier;
-
 /// The capacity of the quotient filter with 2^20 slots, where its bits per key are lowest.
 const ITEMS: usize = 990_000;
 
-impl Subject for Frontier {
-    fn name(&self) -> &'static str {
-        "frontier"
-    }
-
-    fn about(&self) -> &'static str {
-        "bits per key, rates and times of all filters"
-    }
-
-    fn run(&self, bench: &mut Bench) -> Result<()> {
-        let keys = random_words(ITEMS + ABSENT, 1);
-        contest(bench, "all filters", (ITEMS, ITEMS), &keys, all)
-    }
+pub(super) fn run(bench: &mut Bench) -> Result<()> {
+    let keys = random_words(ITEMS + ABSENT, 1);
+    contest(bench, "all filters", (ITEMS, ITEMS), &keys, all)
 }
 
 fn all() -> Result<Contenders<u64>> {

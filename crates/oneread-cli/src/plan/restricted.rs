@@ -1,7 +1,8 @@
 //! `oneread plan restricted`.
 
 use anyhow::{Result, anyhow};
-use oneread::plan::moves::{self, Policy, restricted};
+use oneread::layout::Keep;
+use oneread_study::plan::moves::{self, restricted};
 
 use super::report::Report;
 use super::sweep::Number;
@@ -26,8 +27,8 @@ impl Subject for Restricted {
 
     fn plan(&self, _: Option<&Self::Planned>) -> Result<Self::Planned> {
         let policy = match self.policy {
-            Policy::Random => Policy::Random,
-            Policy::Greedy(_) => Policy::Greedy(self.ties),
+            Keep::Random => Keep::Random,
+            Keep::Greedy(_) => Keep::Greedy(self.ties),
         };
         let levels = small(given(self.levels, "levels")?, "levels")?;
         restricted(self.items.given()?, levels, small(self.fanout(), "fanout")?, policy)

@@ -7,9 +7,8 @@ use oneread::layout::{
     SingleFilterLayout, SummaryLayout,
 };
 use oneread::plan::multilevel::MultilevelPlan;
-use oneread::plan::summary::{
-    Churned, SummaryPlan, churned, churned_single, hashes_for_failures, hashes_for_false_positives,
-};
+use oneread::plan::summary::{SummaryPlan, hashes_for_failures, hashes_for_false_positives};
+use oneread_study::plan::summary::{Churned, churned, churned_single};
 
 use super::layout_file::LayoutFile;
 use super::plot::{self, Axis, Chart, Scale, Series, Shape};

@@ -89,6 +89,20 @@ pub fn ln_upper_tail(trials: f64, probability: f64, threshold: u32) -> f64 {
     }
 }
 
+/// The distribution of the sum of two independent numbers.
+pub fn convolution(a: &[f64], b: &[f64]) -> Vec<f64> {
+    if a.is_empty() || b.is_empty() {
+        return Vec::new();
+    }
+    let mut sum = vec![0.0; a.len() + b.len() - 1];
+    for (i, x) in a.iter().enumerate() {
+        for (j, y) in b.iter().enumerate() {
+            sum[i + j] += x * y;
+        }
+    }
+    sum
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,7 @@ use std::hash::{BuildHasher, Hash};
 
 use anyhow::Result;
 use fastbloom_rs::{Deletable, Membership};
+use foldhash::fast::FixedState;
 use oneread::filter::{
     AtomicBlockedBloomFilter, AtomicBloomFilter, BlockedBloomFilter, BloomFilter, CountMinSketch,
     CountingBloomFilter, GrowingFilter,
@@ -12,20 +13,44 @@ use oneread::layout::GrowingLayout;
 use oneread::plan;
 use xorf::Filter;
 
-use super::contest::{BenchKey, Contenders, Made, SEED, foldhash, in_threads, made, tally};
+use super::contest::{
+    BenchKey, Contender, Contenders, Made, SEED, foldhash, in_threads, made, tally, tally_many,
+};
+
+/// fastbloom, of any size.
+pub(crate) fn fastbloom<K: BenchKey>(filter: fastbloom::BloomFilter<FixedState>) -> Box<dyn Contender<K>> {
+    made(
+        "fastbloom",
+        filter,
+        |filter| filter.clear(),
+        |filter, keys: &[K]| keys.iter().for_each(|key| _ = filter.insert(key)),
+        |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+        |filter| filter.num_bits() / 8,
+    )
+}
+
+/// fastbloom for many threads: inserts from `threads`, looks up from one.
+pub(crate) fn fastbloom_atomic<K: BenchKey>(
+    filter: fastbloom::AtomicBloomFilter<FixedState>,
+    threads: usize,
+) -> Box<dyn Contender<K>> {
+    made(
+        "fastbloom atomic",
+        filter,
+        |filter| filter.clear(),
+        move |filter, keys: &[K]| {
+            in_threads(threads, keys, |keys| keys.iter().for_each(|key| _ = filter.insert(key)));
+        },
+        |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+        |filter| filter.num_bits() / 8,
+    )
+}
 
 pub(crate) fn bloom<K: BenchKey>(n: usize, bits: usize) -> Result<Contenders<K>> {
     let layout = plan::bloom::for_bits((bits * n) as u64, n as u64)?;
     let peer = fastbloom::BloomFilter::with_num_bits(bits * n).hasher(foldhash()).hashes(layout.hashes());
     Ok(vec![
-        made(
-            "fastbloom",
-            peer,
-            |filter| filter.clear(),
-            |filter, keys: &[K]| keys.iter().for_each(|key| _ = filter.insert(key)),
-            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-            |filter| filter.num_bits() / 8,
-        ),
+        fastbloom(peer),
         made(
             "oneread Bloom",
             BloomFilter::with_seed(layout, SEED)?,
@@ -39,11 +64,7 @@ pub(crate) fn bloom<K: BenchKey>(n: usize, bits: usize) -> Result<Contenders<K>>
             BloomFilter::with_seed(layout, SEED)?,
             |filter| filter.clear(),
             |filter, keys| filter.insert_many(keys),
-            |filter, keys| {
-                let mut found = 0;
-                filter.contains_many(keys, |answer| found += usize::from(answer));
-                found
-            },
+            |filter, keys| tally_many!(filter, keys),
             |filter| filter.byte_len(),
         ),
     ])
@@ -79,11 +100,7 @@ pub(crate) fn blocked<K: BenchKey>(n: usize, bits: usize) -> Result<Contenders<K
             BlockedBloomFilter::with_seed(layout, SEED)?,
             |filter| filter.clear(),
             |filter, keys| filter.insert_many(keys),
-            |filter, keys| {
-                let mut found = 0;
-                filter.contains_many(keys, |answer| found += usize::from(answer));
-                found
-            },
+            |filter, keys| tally_many!(filter, keys),
             |filter| filter.byte_len(),
         ),
     ])
@@ -130,11 +147,7 @@ pub(crate) fn counting<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
         structure: ours.structure.clone(),
         clear: |filter: &mut CountingBloomFilter| filter.clear(),
         insert: |filter: &mut CountingBloomFilter, keys: &[K]| filter.insert_many(keys),
-        count: |filter: &CountingBloomFilter, keys: &[K]| {
-            let mut found = 0;
-            filter.contains_many(keys, |answer| found += usize::from(answer));
-            found
-        },
+        count: |filter: &CountingBloomFilter, keys: &[K]| tally_many!(filter, keys),
         remove: Some(|filter: &mut CountingBloomFilter, keys: &[K]| {
             filter.remove_many(keys).expect("keys that were inserted");
         }),
@@ -187,16 +200,7 @@ pub(crate) fn atomic<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
     let peer = fastbloom::AtomicBloomFilter::with_num_bits(16 * n).hasher(foldhash()).hashes(bloom.hashes());
     let blocked = plan::blocked::for_bits_per_key(n as u64, 16.0)?;
     Ok(vec![
-        made(
-            "fastbloom atomic",
-            peer,
-            |filter| filter.clear(),
-            |filter, keys: &[K]| {
-                in_threads(2, keys, |keys| keys.iter().for_each(|key| _ = filter.insert(key)));
-            },
-            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-            |filter| filter.num_bits() / 8,
-        ),
+        fastbloom_atomic(peer, 2),
         made(
             "oneread atomic Bloom",
             AtomicBloomFilter::from(BloomFilter::with_seed(bloom, SEED)?),
@@ -210,11 +214,7 @@ pub(crate) fn atomic<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
             AtomicBloomFilter::from(BloomFilter::with_seed(bloom, SEED)?),
             |filter| filter.clear(),
             |filter, keys| in_threads(2, keys, |keys| filter.insert_many(keys)),
-            |filter, keys| {
-                let mut found = 0;
-                filter.contains_many(keys, |answer| found += usize::from(answer));
-                found
-            },
+            |filter, keys| tally_many!(filter, keys),
             |filter| filter.byte_len(),
         ),
         made(

@@ -162,6 +162,17 @@ pub(crate) fn tally(answers: impl Iterator<Item = bool>) -> usize {
     answers.map(usize::from).sum()
 }
 
+/// Counts the positive answers of a batch. A macro, because the filters' methods share no trait, and
+/// a call through a pointer per key would be measured too.
+macro_rules! tally_many {
+    ($filter:expr, $keys:expr) => {{
+        let mut found = 0;
+        $filter.contains_many($keys, |answer| found += usize::from(answer));
+        found
+    }};
+}
+pub(crate) use tally_many;
+
 pub(crate) type Contenders<K> = Vec<Box<dyn Contender<K>>>;
 
 /// Splits the keys among `threads` threads, including this one.
@@ -175,11 +186,6 @@ pub(crate) fn in_threads<K: Sync>(threads: usize, keys: &[K], work: impl Fn(&[K]
         }
         work(own);
     });
-}
-
-/// Formats a number of keys for a contest's name.
-pub(crate) fn in_words(n: usize) -> String {
-    if n >= 1_000_000 { format!("{}M", n / 1_000_000) } else { format!("{}k", n / 1000) }
 }
 
 /// Measures insertions, hits, misses and removals in filters of the first `n` keys; the other keys

@@ -16,7 +16,6 @@ use oneread::layout::{
 use oneread::plan::multilevel::{Accuracy, MultilevelPlan};
 use oneread::plan::summary::SummaryPlan;
 
-use super::Subject;
 use crate::measure::{Bench, Contestant, timed};
 use crate::memory::peak_mib;
 
@@ -28,24 +27,12 @@ const SUMMARY_BAR: u32 = 3;
 
 const TABLE: &str = "table";
 
-pub(crate) struct Plan;
-
-impl Subject for Plan {
-    fn name(&self) -> &'static str {
-        "plan"
+pub(super) fn run(bench: &mut Bench) -> Result<()> {
+    for case in cases()? {
+        tables(bench, &case)?;
+        summaries(bench, &case)?;
     }
-
-    fn about(&self) -> &'static str {
-        "plans of tables and summaries beside the recursion that the paper prints, on one core"
-    }
-
-    fn run(&self, bench: &mut Bench) -> Result<()> {
-        for case in cases()? {
-            tables(bench, &case)?;
-            summaries(bench, &case)?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// A table to plan, with the summaries that the paper gives it.

@@ -28,7 +28,11 @@ impl Subject for SolveFilter {
             one_line: self.one_line,
             one_page: self.one_page,
         };
-        let (items, rate) = (self.items.given()?, given(self.rate, "rate")?);
+        let items = self.items.given()?;
+        let rate = match (self.rate, self.bytes) {
+            (None, Some(bytes)) => patiently("the lowest rate", || solve::lowest_rate(items, needs, bytes))?,
+            _ => given(self.rate, "rate")?,
+        };
         let targets = FilterTargets { items, rate, needs, bytes: self.bytes };
         patiently("the smallest filter", || solve::filter(&targets))
     }

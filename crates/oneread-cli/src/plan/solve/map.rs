@@ -1,7 +1,8 @@
 //! `oneread plan solve map`.
 
 use anyhow::Result;
-use oneread::plan::solve::{self, MapLayout, MapTargets, PlannedMap, Solution};
+use oneread::plan::solve::Solution;
+use oneread_study::solve::{self, MapLayout, MapTargets, PlannedMap};
 
 use super::super::report::Report;
 use super::super::sweep::Number;
@@ -61,7 +62,7 @@ impl Subject for SolveMap {
 fn row(planned: &PlannedMap) -> Report {
     let moving = match &planned.layout {
         MapLayout::Multilevel(layout) => moves(layout.moves()),
-        _ => "none",
+        _ => "none".to_owned(),
     };
     Report::new("")
         .text("structure", "", planned.structure)

@@ -34,6 +34,7 @@ use core::f64::consts::LN_2;
 use crate::layout::{DLeftLayout, Division, Lengths, MAX_GROUP};
 
 use super::OutOfRange;
+use super::binomial::convolution;
 use super::bloom;
 use super::error::check;
 use super::float::{ceil, expm1, floor, ln_1p};
@@ -196,20 +197,6 @@ fn of_subtable(layout: DLeftLayout, fractions: &[f64], of_bucket: impl Fn(f64, f
         for (other, weight) in (0..).zip(&others) {
             let probability = match_probability(layout.fingerprint_bits(load, load + other));
             sum += fraction * weight * of_bucket(f64::from(load), probability);
-        }
-    }
-    sum
-}
-
-/// The distribution of the sum of two independent numbers.
-pub(super) fn convolution(a: &[f64], b: &[f64]) -> Vec<f64> {
-    if a.is_empty() || b.is_empty() {
-        return Vec::new();
-    }
-    let mut sum = vec![0.0; a.len() + b.len() - 1];
-    for (i, x) in a.iter().enumerate() {
-        for (j, y) in b.iter().enumerate() {
-            sum[i + j] += x * y;
         }
     }
     sum

@@ -37,7 +37,7 @@
 mod chain;
 mod closed_forms;
 mod exact;
-mod fast;
+pub(crate) mod fast;
 mod level;
 mod passed_on;
 mod rare;
@@ -50,7 +50,7 @@ use crate::layout::{LayoutError, MultilevelLayout};
 use super::budget::StepBudget;
 use super::float::exp;
 
-pub(in crate::plan) use fast::{Close, Lost, ln_odds, ln_stirling};
+pub(in crate::plan) use fast::ln_stirling;
 
 pub use closed_forms::{expected_approximate, expected_exponential};
 pub use passed_on::PassedOn;
@@ -126,7 +126,7 @@ impl MultilevelPlan {
     }
 
     /// Like [`new`](Self::new), but within a budget of steps.
-    pub(in crate::plan) fn with_work(
+    pub(crate) fn with_work(
         layout: &MultilevelLayout,
         items: u64,
         work: &StepBudget,

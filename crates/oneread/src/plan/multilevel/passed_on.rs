@@ -128,7 +128,7 @@ impl PassedOn {
 
     /// Yields the numbers, ascending, with the expected items that the level places if the number
     /// is passed on.
-    pub(in crate::plan) fn iter_placed(&self) -> impl Iterator<Item = (u64, f64)> + '_ {
+    pub(crate) fn iter_placed(&self) -> impl Iterator<Item = (u64, f64)> + '_ {
         (self.first..).step_by(self.stride as usize).zip(self.placed.iter().copied())
     }
 
