@@ -5,7 +5,7 @@ use oneread::layout::Keep;
 use oneread_study::plan::moves::{self, restricted};
 
 use super::report::Report;
-use super::sweep::Number;
+use super::sweep::{Numbers, numbers};
 use super::{Subject, given, small};
 use crate::args::plan::Restricted;
 
@@ -17,12 +17,8 @@ const MIN_STASH: f64 = 1e-80;
 impl Subject for Restricted {
     type Planned = moves::Restricted;
 
-    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
-        vec![
-            ("items", Number::Whole(&mut self.items.number)),
-            ("levels", Number::Whole(&mut self.levels)),
-            ("fanout", Number::Whole(&mut self.fanout)),
-        ]
+    fn numbers(&mut self) -> Numbers<'_> {
+        numbers![Whole { items: self.items.number, levels: self.levels, fanout: self.fanout }]
     }
 
     fn plan(&self, _: Option<&Self::Planned>) -> Result<Self::Planned> {

@@ -31,6 +31,7 @@
 //! Items are distinct keys. A solver for no items plans for one. Results do not depend on the
 //! standard library.
 
+mod accuracy;
 pub(crate) mod binomial;
 pub mod blocked;
 pub mod bloom;
@@ -54,4 +55,5 @@ pub(crate) mod search;
 pub mod solve;
 pub mod summary;
 
+pub use accuracy::Accuracy;
 pub use error::OutOfRange;

@@ -13,7 +13,8 @@ use anyhow::Result;
 use oneread::layout::{
     InterpolationLayout, MultilevelLayout, MultipleFiltersLayout, SingleFilterLayout, SummaryLayout,
 };
-use oneread::plan::multilevel::{Accuracy, MultilevelPlan};
+use oneread::plan::Accuracy;
+use oneread::plan::multilevel::MultilevelPlan;
 use oneread::plan::summary::SummaryPlan;
 
 use crate::measure::{Bench, Contestant, timed};
@@ -128,7 +129,7 @@ fn tables(bench: &mut Bench, case: &Case) -> Result<()> {
     let Case { items, table, .. } = case;
     let plan = MultilevelPlan::new(table, *items)?;
     let name = match plan.accuracy() {
-        Accuracy::Exact { .. } => "MultilevelPlan, exact",
+        Accuracy::Exact => "MultilevelPlan, exact",
         _ => "MultilevelPlan, close",
     };
     let ours = || MultilevelPlan::new(table, *items).expect("planned before").crisis_probability();

@@ -11,22 +11,24 @@ use super::super::layout_file::LayoutFile;
 use super::super::plot::{self, Chart};
 use super::super::report::Report;
 use super::super::summary::{with_filters, with_odds};
-use super::super::sweep::Number;
+use super::super::sweep::{Numbers, numbers};
 use super::super::{Subject, given, table};
-use super::{around, frontier, patiently, with_binds};
+use super::{around, frontier, patiently, with_others};
 use crate::args::plan::Summarized;
 use crate::args::solve::SolveSummary;
 
 impl Subject for Summarized<SolveSummary> {
     type Planned = Solution<SummaryPlan>;
 
-    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
-        let mut numbers = vec![
-            ("items", Number::Whole(&mut self.items.number)),
-            ("false_positive", Number::Real(&mut self.kind.false_positive)),
-            ("failure", Number::Real(&mut self.kind.failure)),
-            ("extra_reads", Number::Real(&mut self.kind.extra_reads)),
-            ("bytes", Number::Whole(&mut self.kind.bytes)),
+    fn numbers(&mut self) -> Numbers<'_> {
+        let mut numbers = numbers![
+            Whole { items: self.items.number },
+            Real {
+                false_positive: self.kind.false_positive,
+                failure: self.kind.failure,
+                extra_reads: self.kind.extra_reads
+            },
+            Whole { bytes: self.kind.bytes }
         ];
         numbers.extend(self.table.numbers());
         numbers
@@ -42,10 +44,10 @@ impl Subject for Summarized<SolveSummary> {
         patiently("the smallest summary", || solve::summary(&table, &targets, self.kind.kind))
     }
 
-    fn report(&self, Solution { best, binds, runners_up }: &Self::Planned) -> Result<Report> {
+    fn report(&self, solution: &Self::Planned) -> Result<Report> {
+        let best = &solution.best;
         let report = Report::new("level").text("kind", "the smallest", SummaryKind::of(best).name());
-        let report = with_binds(with_plan(report, best), binds);
-        Ok(report.rows("runners_up", runners_up.iter().map(row).collect()))
+        Ok(with_others(with_plan(report, best), solution, row))
     }
 
     fn save(&self, solution: &Self::Planned) -> Result<()> {

@@ -8,20 +8,18 @@ use oneread_study::solve::{self, Odds, PlannedTable, TableTargets};
 use super::super::layout_file::LayoutFile;
 use super::super::plot::{self, Chart};
 use super::super::report::Report;
-use super::super::sweep::Number;
+use super::super::sweep::{Numbers, numbers};
 use super::super::{Subject, small, table as of_table};
-use super::{around, frontier, patiently, with_binds};
+use super::{around, frontier, patiently, with_others};
 use crate::args::solve::SolveTable;
 
 impl Subject for SolveTable {
     type Planned = Solution<PlannedTable>;
 
-    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
-        vec![
-            ("items", Number::Whole(&mut self.items.number)),
-            ("crisis", Number::Real(&mut self.crisis)),
-            ("stash", Number::Real(&mut self.stash)),
-            ("buckets_per_item", Number::Real(&mut self.buckets_per_item)),
+    fn numbers(&mut self) -> Numbers<'_> {
+        numbers![
+            Whole { items: self.items.number },
+            Real { crisis: self.crisis, stash: self.stash, buckets_per_item: self.buckets_per_item }
         ]
     }
 
@@ -30,7 +28,8 @@ impl Subject for SolveTable {
         patiently("the smallest table", || solve::table(&targets))
     }
 
-    fn report(&self, Solution { best, binds, runners_up }: &Self::Planned) -> Result<Report> {
+    fn report(&self, solution: &Self::Planned) -> Result<Report> {
+        let best = &solution.best;
         let report = Report::new("level").whole("items", "at a time", best.items);
         let report = of_table::with_layout(report, &best.layout)
             .text("moves", "which items move", moves(best.layout.moves()))
@@ -53,7 +52,7 @@ impl Subject for SolveTable {
                 of_table::with_accuracy(report, plan)
             }
         };
-        Ok(with_binds(report, binds).rows("runners_up", runners_up.iter().map(row).collect()))
+        Ok(with_others(report, solution, row))
     }
 
     fn save(&self, Solution { best, .. }: &Self::Planned) -> Result<()> {

@@ -139,8 +139,8 @@ pub const MAX_LOAD: u32 = 32;
 /// # What is exact
 /// This is the limit for many buckets, solved to a relative error below 1e-9 in every fraction
 /// above 1e-45. A table of N buckets fluctuates around it: a fraction q by some √(q/N), the mean of
-/// many tables by some 1/N. [`Plan`](super::Plan) says how much this changes the false-positive
-/// rate.
+/// many tables by some 1/N. [`DLeftPlan`](super::DLeftPlan) says how much this changes the
+/// false-positive rate.
 ///
 /// # Errors
 /// If there are no sub-tables or more than 8; if one has no buckets or is more than 16 times larger

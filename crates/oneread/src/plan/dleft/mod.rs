@@ -53,7 +53,7 @@ pub use sizes::{for_bits_per_key, for_items, for_rate};
 /// by some 0.8%.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Plan {
+pub struct DLeftPlan {
     /// The fraction of buckets with each load from 0 to the capacity. The last entry is the
     /// fraction of buckets that would hold more if they had room.
     pub load_fraction: Vec<f64>,
@@ -91,7 +91,7 @@ pub struct Plan {
 /// assert!(dleft::plan(layout, 7.0).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn plan(layout: DLeftLayout, load: f64) -> Result<Plan, OutOfRange> {
+pub fn plan(layout: DLeftLayout, load: f64) -> Result<DLeftPlan, OutOfRange> {
     check("load", load, f64::MIN_POSITIVE, f64::from(layout.capacity()))?;
     match layout.pages() {
         Some(_) => pages::plan(layout, load),
@@ -100,12 +100,12 @@ pub fn plan(layout: DLeftLayout, load: f64) -> Result<Plan, OutOfRange> {
 }
 
 /// The odds of a whole filter, or of one page.
-fn whole(layout: DLeftLayout, load: f64) -> Result<Plan, OutOfRange> {
+fn whole(layout: DLeftLayout, load: f64) -> Result<DLeftPlan, OutOfRange> {
     let of_capacity = loads(layout.buckets(), layout.ties(), load, layout.capacity())?;
     let unbounded = loads(layout.buckets(), layout.ties(), load, layout.capacity() + 1)?;
     let bits_per_item = layout.bits() as f64 / layout.total_buckets() as f64 / load;
     let bloom_hashes = best_hashes(bits_per_item);
-    Ok(Plan {
+    Ok(DLeftPlan {
         load_fraction: unbounded.overall(),
         false_positive: false_positive(layout, &of_capacity),
         false_positive_exact: false_positive_exact(layout, &of_capacity),

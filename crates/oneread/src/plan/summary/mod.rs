@@ -187,6 +187,9 @@ impl SummaryPlan {
     }
 
     /// The expected reads per hit beyond the first.
+    ///
+    /// For interpolation, each level places the expected number of the items that reach it. In
+    /// simulated tables of 3 items this is too high by up to 8%, of 10 by 3%, and of 100 by 0.5%.
     #[must_use]
     pub const fn extra_reads_per_hit(&self) -> f64 {
         self.odds.extra_reads_per_hit
