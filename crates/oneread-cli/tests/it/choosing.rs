@@ -43,7 +43,7 @@ fn filters() -> String {
     let cases = [
         ("membership, in the fewest bits", 0.01, none),
         ("one cache line per lookup", 0.01, Needs { one_line: true, ..none }),
-        ("a low rate; one page of a file per lookup", 1e-4, Needs { one_page: true, ..none }),
+        ("one page per lookup of a mapped file", 1e-4, Needs { one_page: true, ..none }),
         ("many threads", 0.01, Needs { threads: true, ..none }),
         ("removals", 0.01, delete),
         ("removals at a lower rate", 0.001, delete),
@@ -88,9 +88,10 @@ fn maps() -> String {
         "| you need | take | memory |\n| --- | --- | --- |\n\
          | entries that come and go, nearly full, no slow operation | `BoundedMap` | {:.1} bytes per 16-byte entry \
          |\n\
-         | at most one bucket read per level | `MultilevelTable` | {:.1} places per entry in eight levels |\n\
-         | one bucket read per hit | `Summarized` | plus {seldom:.1} bits per entry for one extra read per \
-         thousand hits, or {never:.1} for a probability of 5e-12 that any hit reads twice |\n",
+         | a bounded number of reads, without a summary in memory | `MultilevelTable` | {:.1} slots per entry, in \
+         eight levels |\n\
+         | one read per hit, from slow memory | `Summarized` | a `MultilevelTable`, and {seldom:.1} bits of fast \
+         memory per entry if 1 in 1,000 hits may read twice, or {never:.1} if no hit may (probability 5e-12) |\n",
         bounded.bytes_per_entry(),
         1.0 / multilevel.load,
     )
