@@ -98,7 +98,8 @@ fn summary(text: &mut String, rows: &[Row]) -> Result<()> {
     if pairs.is_empty() {
         return Ok(());
     }
-    let sized: Option<Vec<_>> = pairs.iter().map(|(workload, pair)| Some((sized(workload)?, *pair))).collect();
+    let sized: Option<Vec<_>> =
+        pairs.iter().map(|(workload, pair)| Some((sized(workload)?, *pair))).collect();
     match sized {
         Some(pairs) => by_size(text, &pairs),
         None => by_workload(text, &pairs),

@@ -7,6 +7,7 @@ pub use crate::filter::distinct::distinct;
 pub use crate::plan::binomial::{convolution, ln_upper_tail as ln_binomial_upper_tail};
 pub use crate::plan::budget::StepBudget;
 pub use crate::plan::differential::evolve;
+pub use crate::plan::dleft::loads::Equations as DLeftEquations;
 pub use crate::plan::error::check;
 pub use crate::plan::float::{exp, ln, ln_one_minus_exp};
 pub use crate::plan::multilevel::fast::backward::{Close, Lost, ln_odds};
@@ -16,7 +17,10 @@ pub use crate::plan::summary::multiple::Part;
 pub use crate::plan::summary::reads::{LevelReads, Naming, expected as expected_reads};
 pub use crate::plan::summary::single::{extra_reads_of_cells, ln_failure_of_cells, ln_names_of_cells};
 
+use alloc::vec::Vec;
+
 use crate::layout::{LayoutError, MultilevelLayout};
+use crate::plan::dleft::Loads;
 use crate::plan::multilevel::{MultilevelPlan, PassedOn};
 
 /// [`MultilevelPlan::new`] within a budget of steps.
@@ -32,9 +36,15 @@ pub fn plan_within(
 }
 
 /// The numbers of items that a level passes on, ascending, each with the expected items that the
-/// level places if so many are passed on.
+/// level places if that number is passed on.
 pub fn placed_items(passed_on: &PassedOn) -> impl Iterator<Item = (u64, f64)> + '_ {
     passed_on.iter_placed()
+}
+
+/// Loads of a d-left table: the sub-tables' shares, and their fractions by load.
+#[must_use]
+pub fn dleft_loads(shares: Vec<f64>, fractions: &[f64]) -> Loads {
+    Loads::new(shares, fractions)
 }
 
 /// Checks that a number is above 0 and below 1.

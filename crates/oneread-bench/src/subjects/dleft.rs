@@ -6,14 +6,13 @@
 
 use anyhow::Result;
 use oneread::filter::{AtomicDLeftFilter, DLeftCountingFilter, DLeftFilter};
-use oneread::layout::{BucketBits, DLeftCountingLayout, DLeftLayout, Remainders};
+use oneread::layout::{BucketBits, DLeftCountingLayout, Remainders};
 use oneread::plan;
 
-use super::filters::contest::{
-    Contender, Contenders, SEED, contest, foldhash, in_threads, made, removable, tally, tally_many,
-};
+use super::filters::contest::{Contenders, SEED, contest, foldhash};
+use super::filters::ours::{batch, removing, removing_batch, shared, shared_batch, single};
 use super::filters::{ABSENT, contenders};
-use super::line::{self, ROOM};
+use super::line;
 use crate::measure::Bench;
 use crate::workload::{in_words, random_words};
 
@@ -41,48 +40,17 @@ pub(super) fn run(bench: &mut Bench) -> Result<()> {
 fn fixed(n: usize) -> Result<Contenders<u64>> {
     let layout = plan::dleft::for_items(n as u64, BITS_PER_KEY as f64)?;
     let papers = plan::dleft::for_bits_per_key(3, n as u64, BITS_PER_KEY as f64, BucketBits::Bits64)?;
-    let batch = |name, layout| -> Result<Box<dyn Contender<u64>>> {
-        Ok(made(
-            name,
-            DLeftFilter::with_seed(layout, SEED)?,
-            |filter| filter.clear(),
-            |filter, keys: &[u64]| filter.insert_many(keys).expect(ROOM),
-            |filter, keys| tally_many!(filter, keys),
-            |filter| filter.byte_len(),
-        ))
-    };
-    let single = |name, layout| -> Result<Box<dyn Contender<u64>>> {
-        Ok(made(
-            name,
-            DLeftFilter::with_seed(layout, SEED)?,
-            |filter| filter.clear(),
-            |filter, keys: &[u64]| keys.iter().for_each(|key| _ = filter.insert(key).expect(ROOM)),
-            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-            |filter| filter.byte_len(),
-        ))
-    };
+    let ours = |layout| DLeftFilter::with_seed(layout, SEED);
     Ok(vec![
         // fastbloom, with the optimal number of hash functions.
         contenders::bloom(n, BITS_PER_KEY)?.swap_remove(0),
-        single("oneread d-left", layout)?,
-        scalar("oneread d-left, scalar", layout)?,
-        batch("oneread d-left, batch", layout)?,
+        single("oneread d-left", ours(layout)?),
+        single("oneread d-left, scalar", ours(layout)?.without_simd()),
+        batch("oneread d-left, batch", ours(layout)?),
         // The paper's layout: equal sub-tables, and a key's buckets are independent.
-        single("oneread d-left, paper's layout", papers)?,
-        batch("oneread d-left, paper's layout, batch", papers)?,
+        single("oneread d-left, paper's layout", ours(papers)?),
+        batch("oneread d-left, paper's layout, batch", ours(papers)?),
     ])
-}
-
-/// The filter without SIMD instructions.
-fn scalar(name: &str, layout: DLeftLayout) -> Result<Box<dyn Contender<u64>>> {
-    Ok(made(
-        name,
-        DLeftFilter::with_seed(layout, SEED)?.without_simd(),
-        |filter| filter.clear(),
-        |filter, keys: &[u64]| keys.iter().for_each(|key| _ = filter.insert(key).expect(ROOM)),
-        |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-        |filter| filter.byte_len(),
-    ))
 }
 
 /// Inserts from `threads` threads; looks up from one.
@@ -97,28 +65,8 @@ fn atomic(n: usize, threads: usize) -> Result<Contenders<u64>> {
     };
     Ok(vec![
         contenders::fastbloom_atomic(peer, threads),
-        made(
-            "oneread atomic d-left",
-            ours()?,
-            |filter| filter.clear(),
-            move |filter, keys: &[u64]| {
-                in_threads(threads, keys, |keys| {
-                    keys.iter().for_each(|key| _ = filter.insert(key).expect(ROOM));
-                });
-            },
-            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-            |filter| filter.byte_len(),
-        ),
-        made(
-            "oneread atomic d-left, batch",
-            ours()?,
-            |filter| filter.clear(),
-            move |filter, keys: &[u64]| {
-                in_threads(threads, keys, |keys| filter.insert_many(keys).expect(ROOM));
-            },
-            |filter, keys| tally_many!(filter, keys),
-            |filter| filter.byte_len(),
-        ),
+        shared("oneread atomic d-left", ours()?, threads),
+        shared_batch("oneread atomic d-left, batch", ours()?, threads),
     ])
 }
 
@@ -127,21 +75,14 @@ fn atomic(n: usize, threads: usize) -> Result<Contenders<u64>> {
 fn counting(n: usize) -> Result<Contenders<u64>> {
     let aged = plan::dleft_counting::for_rate(n as u64, RATE, plan::dleft_counting::LIFE)?;
     let new = plan::dleft_counting::for_rate(n as u64, RATE, 0.0)?;
+    let ours = |layout| DLeftCountingFilter::with_seed(layout, SEED);
     Ok(vec![
         line::quotient("qfilter", n, RATE)?,
         line::cuckoo("cuckoofilter", n),
-        single_counting("oneread d-left counting", aged)?,
-        removable(
-            "oneread d-left counting, batch",
-            DLeftCountingFilter::with_seed(aged, SEED)?,
-            |filter| filter.clear(),
-            |filter, keys: &[u64]| filter.insert_many(keys).expect(ROOM),
-            |filter, keys| tally_many!(filter, keys),
-            |filter, keys| filter.remove_many(keys).expect("keys that were inserted"),
-            |filter| filter.byte_len(),
-        ),
-        single_counting("oneread d-left counting, not to age", new)?,
-        single_counting("oneread d-left counting, fixed", of_one_length(n)?)?,
+        removing("oneread d-left counting", ours(aged)?),
+        removing_batch("oneread d-left counting, batch", ours(aged)?),
+        removing("oneread d-left counting, not to age", ours(new)?),
+        removing("oneread d-left counting, fixed", ours(of_one_length(n)?)?),
     ])
 }
 
@@ -149,16 +90,4 @@ fn counting(n: usize) -> Result<Contenders<u64>> {
 fn of_one_length(n: usize) -> Result<DLeftCountingLayout> {
     let layout = DLeftCountingLayout::new(3, (n as u64).div_ceil(3 * 6))?;
     Ok(layout.with_remainders(Remainders::Fixed)?.with_capacity(8)?)
-}
-
-fn single_counting(name: &str, layout: DLeftCountingLayout) -> Result<Box<dyn Contender<u64>>> {
-    Ok(removable(
-        name,
-        DLeftCountingFilter::with_seed(layout, SEED)?,
-        |filter| filter.clear(),
-        |filter, keys: &[u64]| keys.iter().for_each(|key| _ = filter.insert(key).expect(ROOM)),
-        |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-        |filter, keys| keys.iter().for_each(|key| filter.remove(key).expect("the key was inserted")),
-        |filter| filter.byte_len(),
-    ))
 }

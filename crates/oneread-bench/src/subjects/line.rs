@@ -10,9 +10,8 @@ use oneread::hash::Portable;
 use oneread::layout::LineLayout;
 
 use super::filters::contenders;
-use super::filters::contest::{
-    Contender, Contenders, SEED, contest, foldhash, in_threads, made, removable, tally, tally_many,
-};
+use super::filters::contest::{Contender, Contenders, SEED, contest, foldhash, removable, tally};
+use super::filters::ours::{ROOM, removing, removing_batch, shared, shared_batch};
 use crate::measure::Bench;
 use crate::workload::{in_words, random_words};
 
@@ -52,35 +51,17 @@ pub(super) fn run(bench: &mut Bench) -> Result<()> {
     Ok(())
 }
 
-pub(super) const ROOM: &str = "room for as many keys as were planned";
-
 pub(super) fn layout(n: usize, bits: u32, percent: f64) -> Result<LineLayout> {
     let slots = f64::from(LineLayout::new(bits, 1)?.slots());
     Ok(LineLayout::new(bits, (n as f64 / (slots * percent / 100.0)).ceil() as u64)?)
 }
 
 pub(super) fn single(name: &str, layout: LineLayout) -> Result<Box<dyn Contender<u64>>> {
-    Ok(removable(
-        name,
-        LineFilter::with_seed(layout, SEED)?,
-        |filter| filter.clear(),
-        |filter, keys: &[u64]| keys.iter().for_each(|key| _ = filter.insert(key).expect(ROOM)),
-        |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-        |filter, keys| keys.iter().for_each(|key| filter.remove(key).expect("the key was inserted")),
-        |filter| filter.byte_len(),
-    ))
+    Ok(removing(name, LineFilter::with_seed(layout, SEED)?))
 }
 
 fn batch(name: &str, layout: LineLayout) -> Result<Box<dyn Contender<u64>>> {
-    Ok(removable(
-        name,
-        LineFilter::with_seed(layout, SEED)?,
-        |filter| filter.clear(),
-        |filter, keys: &[u64]| filter.insert_many(keys).expect(ROOM),
-        |filter, keys| tally_many!(filter, keys),
-        |filter, keys| filter.remove_many(keys).expect("keys that were inserted"),
-        |filter| filter.byte_len(),
-    ))
+    Ok(removing_batch(name, LineFilter::with_seed(layout, SEED)?))
 }
 
 /// Its slots are a power of two: it is at its best with 990,000 keys, and has spare room with 10
@@ -153,27 +134,7 @@ fn sharded(n: usize, threads: usize) -> Result<Contenders<u64>> {
     let ours = || ShardedLineFilter::with_digester(parts, Portable::with_seed(SEED));
     Ok(vec![
         contenders::fastbloom_atomic(peer, threads),
-        made(
-            "oneread line, sharded",
-            ours()?,
-            |filter| filter.clear(),
-            move |filter, keys: &[u64]| {
-                in_threads(threads, keys, |keys| {
-                    keys.iter().for_each(|key| _ = filter.insert(key).expect(ROOM));
-                });
-            },
-            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-            |filter| filter.byte_len(),
-        ),
-        made(
-            "oneread line, sharded, batch",
-            ours()?,
-            |filter| filter.clear(),
-            move |filter, keys: &[u64]| {
-                in_threads(threads, keys, |keys| filter.insert_many(keys).expect(ROOM));
-            },
-            |filter, keys| tally_many!(filter, keys),
-            |filter| filter.byte_len(),
-        ),
+        shared("oneread line, sharded", ours()?, threads),
+        shared_batch("oneread line, sharded, batch", ours()?, threads),
     ])
 }

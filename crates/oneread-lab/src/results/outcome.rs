@@ -1,5 +1,5 @@
-//! What claims and answers have in common: each is the outcome of an experiment, is stored under its
-//! id, and is made again when the text of the experiment has changed.
+//! What claims and answers have in common: each is the outcome of an experiment, is stored under
+//! its id, and is made again when the text of the experiment has changed.
 
 use rayon::prelude::*;
 

@@ -20,8 +20,8 @@ pub enum Accuracy {
     /// The true probability is no higher, and no lower than that of independent probes: proven for
     /// the partition scheme, measured for the others.
     Bound,
-    /// The excess over independent probes from [`probes::excess`](super::probes::excess) is accurate
-    /// to about 6%.
+    /// The excess over independent probes from [`probes::excess`](super::probes::excess) is
+    /// accurate to about 6%.
     Extrapolated,
     /// A level has so few buckets for its items, or such large ones, that what it passes on was
     /// assumed to be normal. Expected loads are right to some digits (in 100 random plans at most

@@ -5,6 +5,9 @@
 //! therefore that of their largest term: an upper tail is never computed as 1 minus a lower one
 //! near 1.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::float::{exp, ln, ln_1p};
 use super::multilevel::ln_stirling;
 

@@ -162,17 +162,6 @@ pub(crate) fn tally(answers: impl Iterator<Item = bool>) -> usize {
     answers.map(usize::from).sum()
 }
 
-/// Counts the positive answers of a batch. A macro, because the filters' methods share no trait, and
-/// a call through a pointer per key would be measured too.
-macro_rules! tally_many {
-    ($filter:expr, $keys:expr) => {{
-        let mut found = 0;
-        $filter.contains_many($keys, |answer| found += usize::from(answer));
-        found
-    }};
-}
-pub(crate) use tally_many;
-
 pub(crate) type Contenders<K> = Vec<Box<dyn Contender<K>>>;
 
 /// Splits the keys among `threads` threads, including this one.

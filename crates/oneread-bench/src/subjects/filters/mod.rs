@@ -6,6 +6,7 @@
 
 pub(super) mod contenders;
 pub(super) mod contest;
+pub(super) mod ours;
 
 use anyhow::Result;
 

@@ -4,7 +4,6 @@
 //! | --- | --- |
 //! | [`plan`] | the odds of a layout at a load, and those of a Bloom filter of the same size |
 //! | [`loads()`] | the fractions of buckets with each load, after insertions |
-//! | [`churned`] | these fractions after deletions and insertions, and each bucket's highest load so far |
 //! | [`false_positive`], [`false_positive_exact`] | the odds of a layout whose loads are known, computed or measured |
 //! | [`fixed_remainders`] | the odds of a filter whose fingerprints have one length |
 //! | [`zero_count_bits`] | the bits that count the zeros among leading bits |
@@ -22,8 +21,7 @@
 //! Bit Reassignment", 2006. The differential equations: Mitzenmacher, Vöcking, "The Asymptotics of
 //! Selecting the Shortest of Two, Improved", 1999; here also for uneven sub-tables and random ties.
 
-mod churn;
-mod loads;
+pub(crate) mod loads;
 mod pages;
 mod sizes;
 
@@ -39,7 +37,6 @@ use super::bloom;
 use super::error::check;
 use super::float::{ceil, expm1, floor, ln_1p};
 
-pub use churn::{Churned, MAX_CHURNED_LOAD, MAX_TURNOVERS, churned};
 pub use loads::{Loads, MAX_LOAD, loads};
 pub use sizes::{for_bits_per_key, for_items, for_rate};
 

@@ -7,9 +7,9 @@ use crate::plan::float::{exp, ln};
 /// The distribution of the number of items that a level passes on to those below it (|`S_i`| in the
 /// paper).
 ///
-/// Only numbers whose probability matters are kept; the rest is [dropped](crate::plan::Accuracy::Exact). A large
-/// and smooth distribution keeps only numbers at a stride, each with the probability of those
-/// around it.
+/// Only numbers whose probability matters are kept; the rest is
+/// [dropped](crate::plan::Accuracy::Exact). A large and smooth distribution keeps only numbers at a
+/// stride, each with the probability of those around it.
 #[derive(Clone, Debug)]
 pub struct PassedOn {
     first: u64,

@@ -1,8 +1,8 @@
 //! The inverse of planning: the smallest layout that meets given targets.
 //!
 //! [`filter()`] finds the smallest filter for a number of items, a rate, and what the filter must
-//! support; [`lowest_rate`] finds the rate for a memory. The crate `oneread-study` solves for multilevel tables, their summaries and maps of
-//! fixed size, and `oneread-store` for stores.
+//! support; [`lowest_rate`] finds the rate for a memory. The crate `oneread-study` solves for
+//! multilevel tables, their summaries and maps of fixed size, and `oneread-store` for stores.
 //!
 //! Each solver returns a [`Solution`]: the best layout, the targets that keep it from being
 //! smaller, and the runners-up. Otherwise it returns [`Unsolved`], which says which target to relax

@@ -191,7 +191,7 @@ fn odds_of_filters_are_calculated_at_once() {
                     .ok();
                 for turnovers in NUMBERS {
                     within(FILTER, ("churned", asked, turnovers), || {
-                        dleft::churned(small, Ties::Left, number, turnovers, other)
+                        study::dleft::churned(small, Ties::Left, number, turnovers, other)
                     })
                     .ok();
                 }
