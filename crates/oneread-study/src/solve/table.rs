@@ -12,16 +12,15 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::cell::RefCell;
 
-use crate::layout::{
-    Keep, LayoutError, MAX_PLACES, Maps, Moves, MultilevelLayout, Restriction, Ties, check_fraction,
+use libm::{ceil, exp, log as ln, sqrt};
+use oneread::layout::{Keep, LayoutError, MAX_PLACES, Maps, Moves, MultilevelLayout, Restriction, Ties};
+use oneread::plan::multilevel::MultilevelPlan;
+use oneread::plan::solve::{Solution, Target, Unsolved};
+use oneread::workspace::{
+    Close, Lost, StepBudget, check, check_fraction, first_within, least_possible, ln_odds, plan_within,
 };
-use crate::plan::budget::StepBudget;
-use crate::plan::error::check;
-use crate::plan::float::{ceil, exp, ln, sqrt};
-use crate::plan::moves::{self, Policy};
-use crate::plan::multilevel::{self, Close, Lost, MultilevelPlan};
 
-use super::{Solution, Target, Unsolved, first_within};
+use crate::plan::moves;
 
 /// The targets of a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,9 +58,21 @@ impl Odds {
         }
     }
 
-    const fn value(self) -> f64 {
+    /// The bound.
+    #[must_use]
+    pub const fn value(self) -> f64 {
         match self {
             Self::Crisis(value) | Self::Filled(value) | Self::Churn(value) => value,
+        }
+    }
+
+    /// The same odds with another bound.
+    #[must_use]
+    pub const fn with_value(self, value: f64) -> Self {
+        match self {
+            Self::Crisis(_) => Self::Crisis(value),
+            Self::Filled(_) => Self::Filled(value),
+            Self::Churn(_) => Self::Churn(value),
         }
     }
 }
@@ -105,8 +116,7 @@ impl PlannedTable {
 /// | [`Filled`](Odds::Filled) | without moves, exactly; with [Second Chance](Moves::SecondChance), by the limit for many buckets, for at least half an item in the stash |
 /// | [`Churn`](Odds::Churn) | without moves; [restricted](Moves::Restricted), whose first level has as many buckets as there are items |
 ///
-/// Tables with hints are excluded: only a simulation knows their stash (`simulate` in the crate
-/// `oneread-study`).
+/// Tables with hints are excluded: only a [simulation](crate::simulate) knows their stash.
 ///
 /// # What is smallest
 /// Another level never costs more than one bucket, since a level of one bucket only helps. So the
@@ -128,7 +138,7 @@ impl PlannedTable {
 ///
 /// # Example
 /// ```
-/// use oneread::plan::solve::{self, Odds, TableTargets};
+/// use oneread_study::solve::{self, Odds, TableTargets};
 ///
 /// // The paper's table for 10,000 items has 60,000 buckets in five levels.
 /// let targets = TableTargets {
@@ -142,6 +152,50 @@ impl PlannedTable {
 /// ```
 pub fn table(targets: &TableTargets) -> Result<Solution<PlannedTable>, Unsolved> {
     table_within(targets, &StepBudget::new("a search for a table", MAX_STEPS))
+}
+
+/// Finds the least odds, to three digits, that the targets' buckets allow, whatever the value of
+/// their [`odds`](TableTargets::odds): for these odds and buckets, [`table()`] has a solution.
+///
+/// Odds below 1e-15 are not searched for. It takes about as long as 16 calls of [`table()`].
+///
+/// # Errors
+/// As [`table()`]: if no odds can be met, with the buckets for a crisis that is almost certain, or
+/// for a stash of almost all items.
+///
+/// # Example
+/// ```
+/// use oneread_study::solve::{self, Odds, TableTargets};
+///
+/// let odds = Odds::Crisis(0.5);
+/// let targets = TableTargets { items: 1000, levels: 5, slots: 1, buckets: Some(4000), odds };
+/// let least = solve::least_odds(&targets)?;
+/// assert!(least < 0.01);
+/// assert!(solve::table(&TableTargets { odds: Odds::Crisis(least), ..targets }).is_ok());
+/// # Ok::<(), oneread::plan::solve::Unsolved>(())
+/// ```
+pub fn least_odds(targets: &TableTargets) -> Result<f64, Unsolved> {
+    const LEAST: f64 = 1e-15;
+    const ALMOST_ALL: f64 = 0.999;
+    let most = match targets.odds {
+        Odds::Crisis(_) => ALMOST_ALL,
+        Odds::Filled(_) | Odds::Churn(_) => ALMOST_ALL * targets.items as f64,
+    };
+    let with = |value| TableTargets { odds: targets.odds.with_value(value), ..*targets };
+    check_targets(&with(LEAST))?;
+    // Without a limit on buckets, so that nothing is searched for that could be relaxed.
+    let fits = |value| match table(&TableTargets { buckets: None, ..with(value) }) {
+        Ok(solution) => Ok(targets.buckets.is_none_or(|buckets| solution.best.layout.buckets() <= buckets)),
+        Err(Unsolved::Infeasible(_) | Unsolved::Layout(LayoutError::TooMuchWork { .. })) => Ok(false),
+        Err(error) => Err(error),
+    };
+    if fits(LEAST)? {
+        return Ok(LEAST);
+    }
+    match least_possible(LEAST, most, fits)? {
+        Some(value) => Ok(value),
+        None => table(&with(most)).map(|_| most),
+    }
 }
 
 /// The most steps of calculation that a search may take: a hundred plans, or some seconds.
@@ -279,9 +333,7 @@ impl<'a> Search<'a> {
             }
             (_, Odds::Churn(_)) => moves::steady_state(sizes, self.items).ok().map(|state| ln(stash(&state))),
             _ => self.ln_odds_without_plan(sizes).or_else(|| {
-                let plan = self
-                    .layout(sizes)
-                    .and_then(|layout| MultilevelPlan::with_work(&layout, self.items, self.work));
+                let plan = self.layout(sizes).and_then(|layout| plan_within(&layout, self.items, self.work));
                 plan.ok().map(|plan| self.ln_planned_odds(&plan))
             }),
         };
@@ -305,7 +357,7 @@ impl<'a> Search<'a> {
             Odds::Filled(_) | Odds::Churn(_) => Lost::Number,
         };
         let ln_target = ln(self.targets.odds.value());
-        multilevel::ln_odds(&self.layout(sizes).ok()?, self.items, lost, ln_target, self.close, self.work)
+        ln_odds(&self.layout(sizes).ok()?, self.items, lost, ln_target, self.close, self.work)
     }
 
     fn ln_planned_odds(&self, plan: &MultilevelPlan) -> f64 {
@@ -330,7 +382,7 @@ impl<'a> Search<'a> {
         // The search's last digit may differ from the plan's, which must meet the targets.
         while sizes[0] <= MAX_PLACES {
             let layout = self.layout(&sizes)?;
-            let plan = MultilevelPlan::with_work(&layout, items, self.work)?;
+            let plan = plan_within(&layout, items, self.work)?;
             if exp(self.ln_planned_odds(&plan)) <= self.targets.odds.value() {
                 let expected_stash = plan.expected_stash();
                 return Ok(Some(PlannedTable {
@@ -567,16 +619,12 @@ fn stash(state: &moves::SteadyState) -> f64 {
 /// Finds the fewest levels of restricted hashing, with the policy that has the smallest stash.
 fn smallest_restricted(targets: &TableTargets) -> Option<PlannedTable> {
     let Odds::Churn(most) = targets.odds else { return None };
-    let keep = |policy| match policy {
-        Policy::Random => Keep::Random,
-        Policy::Greedy(ties) => Keep::Greedy(ties),
-    };
     for levels in 1..=targets.levels {
-        for policy in [Policy::Random, Policy::Greedy(Ties::Random)] {
-            let restriction = Restriction { fanout: 2, maps: Maps::Shifts, keep: keep(policy) };
+        for keep in [Keep::Random, Keep::Greedy(Ties::Random)] {
+            let restriction = Restriction { fanout: 2, maps: Maps::Shifts, keep };
             let layout = MultilevelLayout::geometric(targets.items, 0.5, levels)
                 .and_then(|layout| layout.with_moves(Moves::Restricted(restriction)));
-            let plan = moves::restricted(targets.items, levels, restriction.fanout, policy);
+            let plan = moves::restricted(targets.items, levels, restriction.fanout, keep);
             let (Ok(layout), Ok(plan)) = (layout, plan) else { continue };
             if plan.expected_stash <= most {
                 let expected_stash = plan.expected_stash;

@@ -1,14 +1,14 @@
 //! The kinds that are one structure: few parameters, all of which are tried.
 
-use crate::layout::{InterpolationLayout, MAX_HASHES, MAX_PLACES, SingleFilterLayout};
-use crate::plan::budget::StepBudget;
-use crate::plan::float::{exp, ln};
-use crate::plan::multilevel::MultilevelPlan;
-use crate::plan::search::{least, least_near};
-use crate::plan::summary::{SummaryPlan, extra_reads_of_cells, ln_failure_of_cells, ln_names_of_cells};
+use oneread::layout::{InterpolationLayout, MAX_HASHES, MAX_PLACES, SingleFilterLayout};
+use oneread::plan::multilevel::MultilevelPlan;
+use oneread::plan::summary::SummaryPlan;
+use oneread::workspace::{
+    StepBudget, exp, extra_reads_of_cells, least, least_near, ln, ln_failure_of_cells, ln_names_of_cells,
+};
 
 use super::multiple::STEPS_A_NUMBER;
-use super::{Goal, PlannedSummary, SummaryTargets};
+use super::{Goal, SummaryTargets};
 
 /// The shortest strings: each bit halves all odds.
 pub(super) fn interpolation(table: &MultilevelPlan, targets: &SummaryTargets) -> Option<SummaryPlan> {
@@ -16,8 +16,7 @@ pub(super) fn interpolation(table: &MultilevelPlan, targets: &SummaryTargets) ->
         let layout = InterpolationLayout::new(bits as u32).ok()?;
         SummaryPlan::with_table(table.clone(), &layout.into()).ok()
     };
-    let serves =
-        |bits| plan(bits).is_some_and(|plan| PlannedSummary::Summary(plan).missed(targets).is_empty());
+    let serves = |bits| plan(bits).is_some_and(|plan| targets.missed(&plan).is_empty());
     let most = u64::from(InterpolationLayout::MAX_FINGERPRINT_BITS);
     if !serves(most) {
         return None;

@@ -1,14 +1,15 @@
 //! From targets to structures: state the limits of a table and its summary, and build what the
 //! solvers find.
 //!
-//! Run it with `cargo run --release -p oneread --example solve`.
+//! Run it with `cargo run --release -p oneread-study --example solve`.
 
 use oneread::filter::DLeftCountingFilter;
-use oneread::plan::solve::{
-    self, FilterLayout, FilterTargets, Goal, MapLayout, MapTargets, Needs, Odds, SummaryTargets, TableTargets,
-};
+use oneread::plan::solve::{FilterLayout, FilterTargets, Needs, filter};
 use oneread::summary::Summarized;
 use oneread::table::{BoundedMap, MultilevelTable};
+use oneread_study::solve::{
+    self, Goal, MapLayout, MapTargets, Odds, SummaryKind, SummaryTargets, TableTargets,
+};
 
 const ITEMS: u64 = 10_000;
 
@@ -18,30 +19,29 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let targets =
         TableTargets { items: ITEMS, levels: 6, slots: 1, buckets: None, odds: Odds::Crisis(1e-12) };
     let planned = solve::table(&targets)?.best;
-    println!("levels {:?}: {:.2} buckets an item", planned.layout.levels(), planned.buckets_per_item());
+    println!("levels {:?}: {:.2} buckets per item", planned.layout.levels(), planned.buckets_per_item());
     let planned = planned.filled.ok_or("a table that is filled once")?;
 
     // Its smallest summary with which a lookup reads on average 1.001 buckets for a present key and
     // 0.01 for an absent one.
     let goal = Goal::Average { extra_reads: 0.001 };
-    let solution =
-        solve::summary(&planned, &SummaryTargets { false_positive: 0.01, goal, bytes: None }, None)?;
-    println!("{}: {} bytes, with a bit a bucket", solution.best.kind().name(), solution.best.total_bytes());
+    let targets = SummaryTargets { false_positive: 0.01, goal, bytes: None };
+    let plan = solve::summary(&planned, &targets, None)?.best;
+    println!("{}: {} bytes, with a bit per bucket", SummaryKind::of(&plan).name(), plan.total_bytes());
 
     // One call turns the plan into the structure.
-    let plan = solution.best.summary().ok_or("a summary with a bit a bucket")?;
-    let mut map = Summarized::from_plan_with_seed(plan, 1)?;
+    let mut map = Summarized::from_plan_with_seed(&plan, 1)?;
     for key in 0..ITEMS {
         map.insert(key, ()).expect("no room once in 1e12 tables");
     }
     assert!((0..ITEMS).all(|key| map.contains_key(&key)));
     assert!((ITEMS..20 * ITEMS).all(|key| !map.contains_key(&key)));
     let measured = map.stats().measured;
-    println!("reads per hit {:.5}, a miss {:.5}", measured.reads_per_hit(), measured.reads_per_miss());
+    println!("reads per hit {:.5}, per miss {:.5}", measured.reads_per_hit(), measured.reads_per_miss());
 
     // The smallest filter with removal.
     let needs = Needs { delete: true, ..Needs::default() };
-    let best = solve::filter(&FilterTargets { items: ITEMS, rate: 0.001, needs, bytes: None })?.best;
+    let best = filter(&FilterTargets { items: ITEMS, rate: 0.001, needs, bytes: None })?.best;
     println!("{}: {:.1} bits per key", best.structure, best.bits_per_key());
     if let FilterLayout::DLeftCounting(layout) = best.layout {
         let mut filter = DLeftCountingFilter::with_seed(layout, 1)?;
@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // A map of fixed size under churn.
     let best = solve::map(&MapTargets::new(ITEMS, 16))?.best;
     println!(
-        "{}: {:.1} bytes an entry of 16, stash {:.2}",
+        "{}: {:.1} bytes per entry of 16, stash {:.2}",
         best.structure,
         best.bytes_per_entry(),
         best.expected_stash

@@ -15,12 +15,12 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use crate::layout::{ListLayout, MAX_HASHES, MAX_PLACES};
-use crate::plan::budget::StepBudget;
-use crate::plan::float::{exp, expm1, ln, ln_1p, ln_one_minus_exp, sqrt};
-use crate::plan::multilevel::{MultilevelPlan, PassedOn};
-use crate::plan::search::{least, least_near};
-use crate::plan::summary::{LevelReads, Naming, Part, expected_reads};
+use libm::{exp, expm1, log as ln, log1p as ln_1p, sqrt};
+use oneread::layout::{ListLayout, MAX_HASHES, MAX_PLACES};
+use oneread::plan::multilevel::{MultilevelPlan, PassedOn};
+use oneread::workspace::{
+    LevelReads, Naming, Part, StepBudget, expected_reads, least, least_near, ln_one_minus_exp, placed_items,
+};
 
 use super::Goal;
 
@@ -432,7 +432,7 @@ struct Division {
 fn steps(passed_on: &PassedOn) -> Vec<(u64, f64)> {
     let width = sqrt(passed_on.variance()) / 4.0;
     let mut steps: Vec<(u64, f64)> = Vec::new();
-    for (below, placed) in passed_on.iter_placed().skip_while(|(below, _)| *below == 0) {
+    for (below, placed) in placed_items(passed_on).skip_while(|(below, _)| *below == 0) {
         match steps.last_mut() {
             Some((first, sum)) if ((below - *first) as f64) < width => *sum += placed,
             _ => steps.push((below, placed)),

@@ -4,7 +4,8 @@ use std::fs;
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 
-use super::filter::{Shell, all_kinds, limited, numbered, text};
+use super::{Shell, all_kinds, limited, numbered};
+use crate::shell::text;
 
 /// The kinds that can remove lines.
 const REMOVING: [&str; 3] = ["counting", "dleft-counting", "line"];

@@ -17,13 +17,13 @@ mod restricted;
 mod second_chance;
 mod steady_state;
 
-pub use restricted::{MAX_FANOUT, Policy, Restricted, restricted};
+pub use restricted::{MAX_FANOUT, Restricted, restricted};
 pub use second_chance::{MAX_PER_CELL, SecondChance, second_chance};
 pub use steady_state::{SteadyState, steady_state};
 
-use super::OutOfRange;
-use super::error::check;
-use crate::layout::MAX_PLACES;
+use oneread::layout::MAX_PLACES;
+use oneread::plan::OutOfRange;
+use oneread::workspace::check;
 
 /// The most levels of a table.
 pub const MAX_LEVELS: usize = 64;

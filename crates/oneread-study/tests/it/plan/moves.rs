@@ -4,13 +4,13 @@
 //! The paper: Kirsch, Mitzenmacher, "On the Performance of Multiple Choice Hash Tables with Moves
 //! on Deletes and Inserts", 2008.
 
-use oneread::layout::{MAX_PLACES, Ties};
-use oneread::plan::moves::{self, Policy};
+use oneread::layout::{Keep, MAX_PLACES, Ties};
+use oneread_study::plan::moves;
 use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
 use super::{assert_close, below};
-use crate::statistics::SIX_SIGMA;
+use crate::fixtures::SIX_SIGMA;
 
 /// `levels` levels, each half as large as the one before.
 fn halves(first: u64, levels: u32) -> Vec<u64> {
@@ -201,7 +201,7 @@ fn restricted_hashing_is_that_of_table_2() {
         (16384, [1.2336, 0.0562, 0.0810]),
         (32768, [2.4678, 0.1125, 0.1620]),
     ];
-    let policies = [Policy::Random, Policy::Greedy(Ties::Random), Policy::Greedy(Ties::Left)];
+    let policies = [Keep::Random, Keep::Greedy(Ties::Random), Keep::Greedy(Ties::Left)];
     for (items, stashes) in expected {
         for (policy, stash) in policies.into_iter().zip(stashes) {
             let planned = moves::restricted(items, 6, 2, policy).unwrap();
@@ -222,11 +222,11 @@ fn restricted_hashing_of_two_items_can_be_counted() {
     // them on; then the last cell holds it. The last cell is fed by two cells, twice each, which
     // are treated as independent: each passes one on with probability 1/4·1/2 = 1/8. So more than
     // one item reaches it with probability 1 − (7/8)^4 − 4·(1/8)(7/8)^3.
-    for policy in [Policy::Random, Policy::Greedy(Ties::Left), Policy::Greedy(Ties::Random)] {
+    for policy in [Keep::Random, Keep::Greedy(Ties::Left), Keep::Greedy(Ties::Random)] {
         let planned = moves::restricted(2, 2, 2, policy).unwrap();
         assert_close(planned.expected[0], 1.5, 1e-14);
         match policy {
-            Policy::Greedy(Ties::Left) => {}
+            Keep::Greedy(Ties::Left) => {}
             // Both are one child's, or each child has one and either is kept: the other goes to a
             // child half the time.
             _ => {
@@ -237,22 +237,22 @@ fn restricted_hashing_of_two_items_can_be_counted() {
     }
     // With ties to the left, a child of the first part gets the other item if both are its own,
     // once in 16. A child of the second part also gets it if each has one, three times in 16.
-    let planned = moves::restricted(2, 2, 2, Policy::Greedy(Ties::Left)).unwrap();
+    let planned = moves::restricted(2, 2, 2, Keep::Greedy(Ties::Left)).unwrap();
     let none = ((15.0f64 / 16.0).powi(4) + (13.0f64 / 16.0).powi(4)) / 2.0;
     assert_close(planned.expected[1], 1.0 - none, 1e-14);
 }
 
 #[test]
 fn one_level_of_restricted_hashing_is_a_plain_table() {
-    for policy in [Policy::Random, Policy::Greedy(Ties::Left)] {
+    for policy in [Keep::Random, Keep::Greedy(Ties::Left)] {
         let planned = moves::restricted(1000, 1, 8, policy).unwrap();
         assert_close(planned.expected_stash, 1000.0 * 0.999f64.powi(1000), 1e-12);
         assert_eq!(moves::restricted(1, 1, 1, policy).unwrap().expected, [1.0]);
     }
     // A single child gets all but the item that stays, under any policy.
-    let random = moves::restricted(1 << 20, 21, 1, Policy::Random).unwrap();
+    let random = moves::restricted(1 << 20, 21, 1, Keep::Random).unwrap();
     for ties in [Ties::Left, Ties::Random] {
-        let greedy = moves::restricted(1 << 20, 21, 1, Policy::Greedy(ties)).unwrap();
+        let greedy = moves::restricted(1 << 20, 21, 1, Keep::Greedy(ties)).unwrap();
         assert_close(greedy.expected_stash, random.expected_stash, 1e-10);
     }
 }
@@ -261,8 +261,8 @@ fn one_level_of_restricted_hashing_is_a_plain_table() {
 fn greed_and_fair_ties_help() {
     for fanout in 2..=8 {
         let stash = |policy| moves::restricted(32768, 6, fanout, policy).unwrap().expected_stash;
-        let random = stash(Policy::Random);
-        let [fair, left] = [Ties::Random, Ties::Left].map(|ties| stash(Policy::Greedy(ties)));
+        let random = stash(Keep::Random);
+        let [fair, left] = [Ties::Random, Ties::Left].map(|ties| stash(Keep::Greedy(ties)));
         assert!(fair < left && left < random, "fan-out {fanout}: {fair}, {left}, {random}");
     }
 }
@@ -290,6 +290,6 @@ fn refuses_what_no_table_can_have() {
         (8, 1, 0, "fan-out"),
         (8, 1, 9, "fan-out"),
     ] {
-        assert_eq!(moves::restricted(items, levels, fanout, Policy::Random).unwrap_err().what, what);
+        assert_eq!(moves::restricted(items, levels, fanout, Keep::Random).unwrap_err().what, what);
     }
 }

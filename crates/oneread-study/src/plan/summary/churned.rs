@@ -49,12 +49,11 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::layout::{Counting, CountingCellsLayout, CountingFiltersLayout};
-use crate::plan::OutOfRange;
-use crate::plan::error::check;
-use crate::plan::float::{exp, expm1, ln, ln_1p, ln_one_minus_exp, sqrt};
-use crate::plan::multilevel::MultilevelPlan;
-use crate::plan::occupancy;
+use libm::{exp, expm1, log as ln, log1p as ln_1p, sqrt};
+use oneread::layout::{Counting, CountingCellsLayout, CountingFiltersLayout};
+use oneread::plan::OutOfRange;
+use oneread::plan::multilevel::MultilevelPlan;
+use oneread::workspace::{check, ln_all_probes_set, ln_one_minus_exp};
 
 /// The most turnovers that are followed.
 pub const MAX_TURNOVERS: f64 = 1000.0;
@@ -76,7 +75,7 @@ pub struct Churned {
 }
 
 /// Computes the state of a
-/// [`CountingMultiFilterSummary`](crate::summary::CountingMultiFilterSummary) after each item of a
+/// [`CountingMultiFilterSummary`](oneread::summary::CountingMultiFilterSummary) after each item of a
 /// filled table has been replaced `turnovers` times.
 ///
 /// The share of wrong levels is right to 3% for 10,000 items or more, to 5% for 1000 and to 20% for
@@ -91,7 +90,7 @@ pub struct Churned {
 /// ```
 /// use oneread::layout::{CountingFiltersLayout, MultilevelLayout, MultipleFiltersLayout};
 /// use oneread::plan::multilevel::MultilevelPlan;
-/// use oneread::plan::summary;
+/// use oneread_study::plan::summary;
 ///
 /// let table = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500])?;
 /// let table = MultilevelPlan::new(&table, 10_000)?;
@@ -130,7 +129,7 @@ pub fn churned(
 }
 
 /// Computes the state of a
-/// [`CountingSingleFilterSummary`](crate::summary::CountingSingleFilterSummary) after each item of
+/// [`CountingSingleFilterSummary`](oneread::summary::CountingSingleFilterSummary) after each item of
 /// a filled table has been replaced `turnovers` times.
 ///
 /// # Errors
@@ -141,7 +140,7 @@ pub fn churned(
 /// ```
 /// use oneread::layout::{CountingCellsLayout, MultilevelLayout, SingleFilterLayout};
 /// use oneread::plan::multilevel::MultilevelPlan;
-/// use oneread::plan::summary;
+/// use oneread_study::plan::summary;
 ///
 /// let table = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500])?;
 /// let table = MultilevelPlan::new(&table, 10_000)?;
@@ -417,7 +416,7 @@ impl Counters {
         let hashes = f64::from(self.hashes);
         // The number of counters in use varies; it is exactly known where none is saturated.
         let alone = if items >= 1.0 {
-            let exact = occupancy::ln_all_probes_set(self.places as u64, items * hashes, self.hashes);
+            let exact = ln_all_probes_set(self.places as u64, items * hashes, self.hashes);
             let saturated = self.counts.at_maximum();
             (1.0 - saturated) * (exact - hashes * ln_one_minus_exp(items * self.ln_spares)).max(0.0)
         } else {

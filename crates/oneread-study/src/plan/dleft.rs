@@ -2,21 +2,19 @@
 //! bucket has seen.
 //!
 //! A bucket's state is its load j and its highest load so far, m. Insertions lead from j to j + 1
-//! as they do without deletions (`loads.rs`), whatever m is. A deletion takes each item with the
-//! same probability, so that a bucket of load j loses one at j times the rate of a single item.
+//! as they do [without deletions](dleft::loads()), whatever m is. A deletion takes each item with
+//! the same probability, so that a bucket of load j loses one at j times the rate of a single item.
 //! With L items per bucket, one insertion per bucket deletes an item with probability 1/L. This is
 //! the unit of time, and L units are a turnover.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::layout::{DLeftLayout, Ties};
-use crate::plan::OutOfRange;
-use crate::plan::differential::evolve;
-use crate::plan::error::check;
-
-use super::loads::{Equations, Loads};
-use super::match_probability;
+use libm::ldexp;
+use oneread::layout::{DLeftLayout, Ties};
+use oneread::plan::OutOfRange;
+use oneread::plan::dleft::{self, Loads};
+use oneread::workspace::{DLeftEquations, check, dleft_loads, evolve};
 
 /// The most turnovers that [`churned`] follows.
 pub const MAX_TURNOVERS: f64 = 100.0;
@@ -31,6 +29,8 @@ pub const MAX_CHURNED_LOAD: u32 = 12;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Churned {
     loads: Loads,
+    /// The share of each sub-table in all buckets.
+    shares: Vec<f64>,
     /// By sub-table, by highest load so far: (the fraction of such buckets, their items per
     /// bucket).
     by_most: Vec<Vec<(f64, f64)>>,
@@ -48,12 +48,7 @@ impl Churned {
     pub fn most_seen(&self) -> Vec<f64> {
         let loads = self.by_most.first().map_or(0, Vec::len);
         let fraction = |most: usize| {
-            self.loads
-                .shares()
-                .iter()
-                .zip(&self.by_most)
-                .map(|(share, by_most)| share * by_most[most].0)
-                .sum()
+            self.shares.iter().zip(&self.by_most).map(|(share, by_most)| share * by_most[most].0).sum()
         };
         (0..loads).map(fraction).collect()
     }
@@ -63,8 +58,9 @@ impl Churned {
     /// (section III-B).
     #[must_use]
     pub fn false_positive(&self, bits: impl Fn(u32) -> u32) -> f64 {
-        let of_buckets =
-            |(most, &(_, items)): (usize, &(f64, f64))| items * match_probability(bits(most as u32));
+        // 2^−1000 is as good as 0.
+        let matches = |bits: u32| ldexp(1.0, -(bits.min(1000) as i32));
+        let of_buckets = |(most, &(_, items)): (usize, &(f64, f64))| items * matches(bits(most as u32));
         self.by_most
             .iter()
             .flat_map(|by_most| by_most.iter().enumerate())
@@ -79,7 +75,7 @@ impl Churned {
 /// each followed by an insertion. A bucket holds at most `highest` items.
 ///
 /// # What is exact
-/// The limit for many buckets, as exact as [`loads`](super::loads()). An item that finds all
+/// The limit for many buckets, as exact as [`dleft::loads`](dleft::loads()). An item that finds all
 /// choices at `highest` is lost.
 ///
 /// # Errors
@@ -90,7 +86,7 @@ impl Churned {
 /// # Example
 /// ```
 /// use oneread::layout::Ties;
-/// use oneread::plan::dleft;
+/// use oneread_study::plan::dleft;
 ///
 /// // Four sub-tables, six items per bucket, a million deletions of 49152 items: most buckets never
 /// // held more than seven.
@@ -110,8 +106,8 @@ pub fn churned(
     check("highest load", f64::from(highest), 1.0, f64::from(MAX_CHURNED_LOAD))?;
     check("turnovers", turnovers, 0.0, MAX_TURNOVERS)?;
     let buckets = vec![1; subtables as usize];
-    let filled = super::loads(&buckets, ties, load, highest)?;
-    let equations = Equations::new(&buckets, ties, highest)?;
+    let filled = dleft::loads(&buckets, ties, load, highest)?;
+    let equations = DLeftEquations::new(&buckets, ties, highest)?;
 
     // By sub-table, highest load so far, and load, which is never above the highest.
     let loads = equations.highest + 1;
@@ -155,7 +151,8 @@ pub fn churned(
         .chunks_exact(loads * loads)
         .map(|states| states.chunks_exact(loads).map(of_most).collect())
         .collect();
-    Ok(Churned { loads: Loads::new(equations.shares, &fractions), by_most })
+    let shares = equations.shares;
+    Ok(Churned { loads: dleft_loads(shares.clone(), &fractions), shares, by_most })
 }
 
 /// Sums the fractions over the highest loads.

@@ -5,15 +5,16 @@ mod one;
 
 use alloc::vec::Vec;
 
-use crate::hash::probes::SchemeName;
-use crate::layout::{LayoutError, MAX_PLACES, MultipleFiltersLayout, check_fraction};
-use crate::plan::bloom;
-use crate::plan::budget::StepBudget;
-use crate::plan::float::{ln, ln_1p};
-use crate::plan::multilevel::MultilevelPlan;
-use crate::plan::summary::SummaryPlan;
-
-use super::{Relax, Solution, Target, Unsolved, least_possible, rounded_up};
+use libm::{log as ln, log1p as ln_1p};
+use oneread::hash::probes::SchemeName;
+use oneread::layout::{
+    InterpolationLayout, LayoutError, MAX_PLACES, MultipleFiltersLayout, SingleFilterLayout, SummaryLayout,
+};
+use oneread::plan::bloom;
+use oneread::plan::multilevel::MultilevelPlan;
+use oneread::plan::solve::{Relax, Solution, Target, Unsolved};
+use oneread::plan::summary::SummaryPlan;
+use oneread::workspace::{StepBudget, check_fraction, least_possible, rounded_up};
 
 /// The targets of a summary.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,6 +81,16 @@ impl SummaryKind {
     /// All kinds.
     pub const ALL: [Self; 3] = [Self::Interpolation, Self::Single, Self::Multiple];
 
+    /// The kind of a planned summary.
+    #[must_use]
+    pub const fn of(plan: &SummaryPlan) -> Self {
+        match plan.layout() {
+            SummaryLayout::Interpolation(_) => Self::Interpolation,
+            SummaryLayout::Single(_) => Self::Single,
+            _ => Self::Multiple,
+        }
+    }
+
     /// Its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -91,94 +102,16 @@ impl SummaryKind {
     }
 }
 
-/// A summary of any kind, planned.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum PlannedSummary {
-    /// One of the papers' three kinds.
-    Summary(SummaryPlan),
-}
-
-impl PlannedSummary {
-    /// The kind of summary.
+impl SummaryTargets {
+    /// The targets that a plan misses, apart from the bytes.
     #[must_use]
-    pub const fn kind(&self) -> SummaryKind {
-        use crate::layout::SummaryLayout;
-        match self {
-            Self::Summary(plan) => match plan.layout() {
-                SummaryLayout::Interpolation(_) => SummaryKind::Interpolation,
-                SummaryLayout::Single(_) => SummaryKind::Single,
-                SummaryLayout::Multiple(_) => SummaryKind::Multiple,
-            },
-        }
-    }
-
-    /// The plan of one of the papers' kinds, which
-    /// [`Summarized::from_plan`](crate::summary::Summarized::from_plan) takes.
-    #[must_use]
-    pub const fn summary(&self) -> Option<&SummaryPlan> {
-        match self {
-            Self::Summary(plan) => Some(plan),
-        }
-    }
-
-    /// The plan of the table.
-    #[must_use]
-    pub const fn table(&self) -> &MultilevelPlan {
-        match self {
-            Self::Summary(plan) => plan.table(),
-        }
-    }
-
-    /// The bytes of the summary, with one bit per bucket if it needs them.
-    #[must_use]
-    pub fn total_bytes(&self) -> u64 {
-        match self {
-            Self::Summary(plan) => plan.byte_len() + plan.occupancy_bytes(),
-        }
-    }
-
-    /// The probability that a level is named for an absent key.
-    #[must_use]
-    pub fn false_positive(&self) -> f64 {
-        match self {
-            Self::Summary(plan) => plan.false_positive(),
-        }
-    }
-
-    /// The expected reads per hit beyond the first.
-    #[must_use]
-    pub const fn extra_reads_per_hit(&self) -> f64 {
-        match self {
-            Self::Summary(plan) => plan.extra_reads_per_hit(),
-        }
-    }
-
-    /// The expected reads per miss.
-    #[must_use]
-    pub const fn reads_per_miss(&self) -> f64 {
-        match self {
-            Self::Summary(plan) => plan.reads_per_miss(),
-        }
-    }
-
-    /// The probability that any key fails or finds no room, by the larger of the two formulas for
-    /// failures.
-    #[must_use]
-    pub fn failure_and_crisis(&self) -> Option<f64> {
-        let plan = self.summary()?;
-        Some(plan.failure().max(plan.failure_exact()) + plan.crisis_probability())
-    }
-
-    /// The targets that are missed, apart from the bytes.
-    #[must_use]
-    pub fn missed(&self, targets: &SummaryTargets) -> Vec<Target> {
-        let goal = match targets.goal {
-            Goal::Guarantee { failure } => self.failure_and_crisis().is_none_or(|found| found > failure),
-            Goal::Average { extra_reads } => self.extra_reads_per_hit() > extra_reads,
+    pub fn missed(&self, plan: &SummaryPlan) -> Vec<Target> {
+        let goal = match self.goal {
+            Goal::Guarantee { failure } => plan.failure_and_crisis() > failure,
+            Goal::Average { extra_reads } => plan.extra_reads_per_hit() > extra_reads,
         };
-        let false_positive = self.false_positive() > targets.false_positive;
-        let missed = [(false_positive, Target::FalsePositive), (goal, targets.goal.target())];
+        let false_positive = plan.false_positive() > self.false_positive;
+        let missed = [(false_positive, Target::FalsePositive), (goal, self.goal.target())];
         missed.into_iter().filter(|(missed, _)| *missed).map(|(_, target)| target).collect()
     }
 }
@@ -205,7 +138,7 @@ impl PlannedSummary {
 /// ```
 /// use oneread::layout::MultilevelLayout;
 /// use oneread::plan::multilevel::MultilevelPlan;
-/// use oneread::plan::solve::{self, Goal, SummaryKind, SummaryTargets};
+/// use oneread_study::solve::{self, Goal, SummaryKind, SummaryTargets};
 ///
 /// let table = MultilevelLayout::new([40_000, 10_000, 5_000, 2_500, 2_500])?;
 /// let table = MultilevelPlan::new(&table, 10_000)?;
@@ -217,7 +150,7 @@ impl PlannedSummary {
 /// // The paper's odds, in fewer than its 32,450 bytes.
 /// let targets = SummaryTargets { goal: Goal::Guarantee { failure: 4.98e-12 }, ..targets };
 /// let solution = solve::summary(&table, &targets, None)?;
-/// assert_eq!(solution.best.kind(), SummaryKind::Multiple);
+/// assert_eq!(SummaryKind::of(&solution.best), SummaryKind::Multiple);
 /// assert!(solution.best.total_bytes() < 32_300);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -225,7 +158,7 @@ pub fn summary(
     table: &MultilevelPlan,
     targets: &SummaryTargets,
     kind: Option<SummaryKind>,
-) -> Result<Solution<PlannedSummary>, Unsolved> {
+) -> Result<Solution<SummaryPlan>, Unsolved> {
     check(targets)?;
     let kinds: Vec<SummaryKind> = match kind {
         Some(kind) => Vec::from([kind]),
@@ -241,18 +174,18 @@ pub fn summary(
         }
     }
     let work = StepBudget::new("a search for a summary", MAX_STEPS);
-    let mut found: Vec<PlannedSummary> = Vec::new();
+    let mut found: Vec<SummaryPlan> = Vec::new();
     for &kind in &kinds {
         found.extend(of_kind(table, targets, kind, &work)?);
     }
     work.check()?;
-    found.sort_by_key(PlannedSummary::total_bytes);
+    found.sort_by_key(SummaryPlan::total_bytes);
     if found.is_empty() {
         return Err(Unsolved::Infeasible(relaxed(table, targets, &kinds, &work)?));
     }
     let best = found.remove(0);
     if targets.bytes.is_some_and(|bytes| best.total_bytes() > bytes) {
-        let mut relax = relaxed(table, targets, &[best.kind()], &work)?;
+        let mut relax = relaxed(table, targets, &[SummaryKind::of(&best)], &work)?;
         let (asked, possible) = (targets.bytes.unwrap_or(0) as f64, best.total_bytes() as f64);
         relax.insert(0, Relax { target: Target::Bytes, asked, possible });
         return Err(Unsolved::Infeasible(relax));
@@ -276,11 +209,11 @@ fn of_kind(
     targets: &SummaryTargets,
     kind: SummaryKind,
     work: &StepBudget,
-) -> Result<Option<PlannedSummary>, LayoutError> {
+) -> Result<Option<SummaryPlan>, LayoutError> {
     Ok(match kind {
-        SummaryKind::Interpolation => one::interpolation(table, targets).map(PlannedSummary::Summary),
-        SummaryKind::Single => one::single(table, targets, work).map(PlannedSummary::Summary),
-        SummaryKind::Multiple => of_filters(table, targets, work)?.map(PlannedSummary::Summary),
+        SummaryKind::Interpolation => one::interpolation(table, targets),
+        SummaryKind::Single => one::single(table, targets, work),
+        SummaryKind::Multiple => of_filters(table, targets, work)?,
     })
 }
 
@@ -325,7 +258,7 @@ fn of_filters(
                 None => layout,
             };
             let plan = SummaryPlan::with_table(table.clone(), &layout.into())?;
-            match PlannedSummary::Summary(plan.clone()).missed(targets).as_slice() {
+            match targets.missed(&plan).as_slice() {
                 [] => return Ok(Some(plan)),
                 // Missed only by rounding: the filter was the smallest for the rate.
                 [Target::FalsePositive] if bits < MAX_PLACES => bits += 1,
@@ -338,36 +271,31 @@ fn of_filters(
 }
 
 /// The targets that a smaller summary would miss.
-fn binds(best: &PlannedSummary, targets: &SummaryTargets) -> Result<Vec<Target>, LayoutError> {
-    use crate::layout::{InterpolationLayout, SingleFilterLayout, SummaryLayout};
-    let planned = |plan: &SummaryPlan, layout: SummaryLayout| {
-        SummaryPlan::with_table(plan.table().clone(), &layout).map(PlannedSummary::Summary)
-    };
-    let smaller = match best {
-        PlannedSummary::Summary(plan) => match plan.layout() {
-            SummaryLayout::Interpolation(layout) => InterpolationLayout::new(layout.fingerprint_bits() - 1)
-                .ok()
-                .map(|layout| planned(plan, layout.into())),
-            SummaryLayout::Single(layout) => {
-                let hashes = layout.hashes();
-                SingleFilterLayout::new(layout.cells().saturating_sub(u64::from(hashes)), hashes)
-                    .ok()
-                    .map(|layout| planned(plan, layout.into()))
+fn binds(best: &SummaryPlan, targets: &SummaryTargets) -> Result<Vec<Target>, LayoutError> {
+    let smaller: Option<SummaryLayout> = match best.layout() {
+        SummaryLayout::Interpolation(layout) => {
+            InterpolationLayout::new(layout.fingerprint_bits() - 1).ok().map(Into::into)
+        }
+        SummaryLayout::Single(layout) => {
+            let hashes = layout.hashes();
+            let cells = layout.cells().saturating_sub(u64::from(hashes));
+            SingleFilterLayout::new(cells, hashes).ok().map(Into::into)
+        }
+        SummaryLayout::Multiple(layout) => {
+            let mut binds = Vec::new();
+            let (first, deeper) = layout.filters().split_at(1);
+            if first[0].0 > 1 {
+                binds.push(Target::FalsePositive);
             }
-            SummaryLayout::Multiple(layout) => {
-                let mut binds = Vec::new();
-                let (first, deeper) = layout.filters().split_at(1);
-                if first[0].0 > 1 {
-                    binds.push(Target::FalsePositive);
-                }
-                if deeper.iter().any(|&(bits, _)| bits > 1) || layout.list().is_some() {
-                    binds.push(targets.goal.target());
-                }
-                return Ok(binds);
+            if deeper.iter().any(|&(bits, _)| bits > 1) || layout.list().is_some() {
+                binds.push(targets.goal.target());
             }
-        },
+            return Ok(binds);
+        }
+        _ => None,
     };
-    Ok(smaller.transpose()?.map(|smaller| smaller.missed(targets)).unwrap_or_default())
+    let Some(smaller) = smaller else { return Ok(Vec::new()) };
+    Ok(targets.missed(&SummaryPlan::with_table(best.table().clone(), &smaller)?))
 }
 
 /// Finds how far each target alone must be relaxed for one of the kinds to meet them all.

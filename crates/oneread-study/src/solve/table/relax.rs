@@ -2,12 +2,10 @@
 
 use alloc::vec::Vec;
 
-use crate::layout::{MAX_PLACES, Moves, MultilevelLayout};
-use crate::plan::budget::StepBudget;
-use crate::plan::float::exp;
-use crate::plan::multilevel::Close;
+use oneread::layout::{MAX_PLACES, Moves, MultilevelLayout};
+use oneread::plan::solve::{Relax, Target};
+use oneread::workspace::{Close, StepBudget, exp, rounded_up};
 
-use super::super::{Relax, Target, rounded_up};
 use super::{Kind, Odds, PlannedTable, Search, TableTargets};
 
 /// Finds the targets to relax, given the smallest table without a limit on its buckets, if any.

@@ -37,7 +37,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::plan::OutOfRange;
+use oneread::plan::OutOfRange;
 
 use super::check_table;
 
@@ -80,7 +80,7 @@ pub struct SteadyState {
 ///
 /// # Example
 /// ```
-/// use oneread::plan::moves;
+/// use oneread_study::plan::moves;
 ///
 /// // As many cells in the first level as items, and half as many in each next one: each is half
 /// // full.

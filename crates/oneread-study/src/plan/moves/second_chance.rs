@@ -32,10 +32,9 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::plan::OutOfRange;
-use crate::plan::differential::evolve;
-use crate::plan::error::check;
-use crate::plan::float::expm1;
+use libm::expm1;
+use oneread::plan::OutOfRange;
+use oneread::workspace::{check, evolve};
 
 use super::check_table;
 
@@ -73,7 +72,7 @@ pub struct SecondChance {
 ///
 /// # Example
 /// ```
-/// use oneread::plan::moves;
+/// use oneread_study::plan::moves;
 ///
 /// // Each next level has half the cells; as many items as the first has cells.
 /// let levels: Vec<u64> = (0..4).map(|level| 16384 >> level).collect();

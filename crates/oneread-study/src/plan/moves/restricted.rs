@@ -17,11 +17,10 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::layout::{MAX_PLACES, Ties};
-use crate::plan::OutOfRange;
-use crate::plan::dleft::convolution;
-use crate::plan::error::check;
-use crate::plan::float::{exp, ln_1p};
+use libm::{exp, log1p as ln_1p};
+use oneread::layout::{Keep, MAX_PLACES, Ties};
+use oneread::plan::OutOfRange;
+use oneread::workspace::{check, convolution};
 
 /// The most cells of the next level that a cell's items go on to.
 pub const MAX_FANOUT: u32 = 8;
@@ -31,16 +30,6 @@ const NEGLIGIBLE: f64 = 1e-100;
 
 /// More items than this never reach a cell. Its factorial fits in a float.
 const MAX_IN_CELL: usize = 150;
-
-/// Which item a cell keeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Policy {
-    /// Any of them, with the same probability.
-    Random,
-    /// One of those whose cell in the next level would get the most; the tie rule decides between
-    /// several such cells.
-    Greedy(Ties),
-}
 
 /// A table with restricted hashing.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,21 +58,21 @@ pub struct Restricted {
 ///
 /// # Example
 /// ```
-/// use oneread::layout::Ties;
-/// use oneread::plan::moves::{Policy, restricted};
+/// use oneread::layout::{Keep, Ties};
+/// use oneread_study::plan::moves::restricted;
 ///
-/// let random = restricted(8192, 6, 2, Policy::Random)?.expected_stash;
-/// let greedy = restricted(8192, 6, 2, Policy::Greedy(Ties::Random))?.expected_stash;
+/// let random = restricted(8192, 6, 2, Keep::Random)?.expected_stash;
+/// let greedy = restricted(8192, 6, 2, Keep::Greedy(Ties::Random))?.expected_stash;
 /// assert_eq!(format!("{random:.4} {greedy:.4}"), "0.6165 0.0281");
 /// # Ok::<(), oneread::plan::OutOfRange>(())
 /// ```
-pub fn restricted(items: u64, levels: u32, fanout: u32, policy: Policy) -> Result<Restricted, OutOfRange> {
+pub fn restricted(items: u64, levels: u32, fanout: u32, policy: Keep) -> Result<Restricted, OutOfRange> {
     check("items", items as f64, 1.0, MAX_PLACES as f64)?;
     check("levels", f64::from(levels), 1.0, f64::from(items.ilog2() + 1))?;
     check("fan-out", f64::from(fanout), 1.0, f64::from(MAX_FANOUT))?;
     let mut cells = items as f64;
     // One part stands for all, unless ties distinguish them.
-    let apart = if policy == Policy::Greedy(Ties::Left) { fanout } else { 1 };
+    let apart = if policy == Keep::Greedy(Ties::Left) { fanout } else { 1 };
     let mut parts = vec![first_level(cells); apart as usize];
     let mut expected = vec![];
     for level in 0..levels {
@@ -121,14 +110,14 @@ fn first_level(items: f64) -> Vec<f64> {
 
 /// The distributions of the items that reach a cell of each part of the next level, the child of
 /// two cells of each part above. One part stands for all if they are alike.
-fn next_level(parts: &[Vec<f64>], fanout: u32, policy: Policy) -> Vec<Vec<f64>> {
+fn next_level(parts: &[Vec<f64>], fanout: u32, policy: Keep) -> Vec<Vec<f64>> {
     let feeds = 2 * fanout / parts.len() as u32;
     let next = |child| {
         let mut sum = vec![1.0];
         for coming in parts {
             let mut passed = match policy {
-                Policy::Random => passed_at_random(coming, fanout),
-                Policy::Greedy(ties) => passed_greedily(coming, fanout, child, ties),
+                Keep::Random => passed_at_random(coming, fanout),
+                Keep::Greedy(ties) => passed_greedily(coming, fanout, child, ties),
             };
             trim(&mut passed);
             for _ in 0..feeds {

@@ -3,13 +3,11 @@
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
-use crate::layout::{BoundedLayout, LayoutError, MultilevelLayout};
-use crate::plan::budget::StepBudget;
-use crate::plan::error::check;
-use crate::plan::float::exp;
+use oneread::layout::{BoundedLayout, LayoutError, MultilevelLayout};
+use oneread::plan::solve::{Relax, Solution, Target, Unsolved};
+use oneread::workspace::{StepBudget, check, exp, first_within, least_possible};
 
 use super::table::{self, Odds, PlannedTable, TableTargets};
-use super::{Relax, Solution, Target, Unsolved, first_within, least_possible};
 
 /// The targets of a map.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,9 +36,9 @@ impl MapTargets {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum MapLayout {
-    /// Of a [`MultilevelTable`](crate::table::MultilevelTable).
+    /// Of a [`MultilevelTable`](oneread::table::MultilevelTable).
     Multilevel(MultilevelLayout),
-    /// Of a [`BoundedMap`](crate::table::BoundedMap).
+    /// Of a [`BoundedMap`](oneread::table::BoundedMap).
     Bounded(BoundedLayout),
 }
 
@@ -90,7 +88,7 @@ const CANDIDATES: [Candidate; 2] = [multilevel, bounded];
 ///
 /// # Example
 /// ```
-/// use oneread::plan::solve::{self, MapTargets};
+/// use oneread_study::solve::{self, MapTargets};
 ///
 /// // 100,000 entries of 24 bytes.
 /// let best = solve::map(&MapTargets::new(100_000, 24))?.best;
@@ -153,7 +151,7 @@ fn multilevel(targets: &MapTargets, work: &StepBudget) -> Result<Vec<PlannedMap>
 /// The bounded map, which has one layout for its entries: a load of 90%.
 fn bounded(targets: &MapTargets, _: &StepBudget) -> Result<Vec<PlannedMap>, Unsolved> {
     let layout = BoundedLayout::for_capacity(targets.entries)?;
-    let Ok(churned) = crate::plan::bounded::churned(&layout) else { return Ok(Vec::new()) };
+    let Ok(churned) = oneread::plan::bounded::churned(&layout) else { return Ok(Vec::new()) };
     // The stash holds at most what came to it in one turnover.
     let expected_stash = exp(churned.ln_stash_probability()) * targets.entries as f64;
     if expected_stash > targets.stash {
