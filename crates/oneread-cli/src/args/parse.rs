@@ -73,7 +73,7 @@ pub(crate) fn positive(text: &str) -> Result<f64, String> {
 }
 
 /// A whole number in a range, with or without an exponent: 10000 or 1e4.
-pub(super) fn whole_in(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<u64, String> + Clone {
+pub(crate) fn whole_in(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<u64, String> + Clone {
     move |text| within(whole(text)?, &range)
 }
 

@@ -3,6 +3,7 @@
 mod beside;
 mod choosing;
 mod cli;
+mod dataset;
 mod filter;
 mod guide;
 mod manual;
