@@ -244,8 +244,8 @@ Examples:
   oneread filter build rare.filter --kind dleft --rate 0.0004 < a    at a low rate
 
 A d-left filter with many more lines than --items says can be full; then there is an error, and no file.
-FILE appears whole or not at all. A command that is killed leaves a file .oneread-XXXXXX beside it, which
-can be removed.")]
+FILE appears whole or not at all. A command that is killed leaves FILE.unfinished, which the next one
+removes.")]
 pub(crate) struct Build {
     /// The file to write.
     pub(crate) file: PathBuf,

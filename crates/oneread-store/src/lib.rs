@@ -63,6 +63,8 @@ pub mod plan;
 mod read;
 mod sealed;
 mod solve;
+mod totals;
+mod verify;
 
 pub use build::{Builder, Progress, Report};
 pub use error::Error;
@@ -73,9 +75,9 @@ pub use live::{
 pub use options::{Duplicates, Options};
 pub use read::{FileReader, Hold, MapReader, ReadAt, Reads};
 pub use sealed::{
-    Damage, Guides, Iter, LevelStats, Sealed, Search, Stats, Step, Verification, verify, verify_in,
-    verify_with_progress,
+    Guides, Iter, LevelStats, Sealed, Search, Stats, Step, verify, verify_in, verify_with_progress,
 };
+pub use verify::{Damage, Verification};
 
 /// The longest key, in bytes.
 pub const MAX_KEY_BYTES: usize = format::KEY_BYTES;

@@ -1,13 +1,11 @@
 //! A read-only store.
 
-mod damage;
 mod guides;
 mod iter;
 mod many;
 mod stats;
 mod verify;
 
-pub use damage::{Damage, Verification};
 pub use guides::{Guides, Search, Step};
 pub use iter::Iter;
 pub use stats::{LevelStats, Stats};
