@@ -3,6 +3,7 @@
 mod build;
 mod damage;
 mod format;
+mod guides;
 mod live;
 mod model;
 mod plan;
