@@ -21,7 +21,7 @@ struct Document<'a> {
 
 /// Prints the table and writes it as Markdown and JSON.
 pub(crate) fn publish(
-    subject: &dyn Subject,
+    subject: &Subject,
     machine: &Machine,
     effort: Effort,
     rows: &[Row],
@@ -29,9 +29,9 @@ pub(crate) fn publish(
 ) -> Result<()> {
     let table = markdown(subject, machine, effort, rows)?;
     println!("{table}");
-    let document = Document { subject: subject.name(), machine, effort, rows };
+    let document = Document { subject: subject.name, machine, effort, rows };
     for (extension, text) in [("md", table), ("json", serde_json::to_string_pretty(&document)?)] {
-        let path = out.join(subject.name()).with_extension(extension);
+        let path = out.join(subject.name).with_extension(extension);
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
@@ -61,9 +61,9 @@ fn is_peer(row: &Row) -> bool {
     PEERS.iter().any(|peer| row.name.starts_with(peer))
 }
 
-fn markdown(subject: &dyn Subject, machine: &Machine, effort: Effort, rows: &[Row]) -> Result<String> {
+fn markdown(subject: &Subject, machine: &Machine, effort: Effort, rows: &[Row]) -> Result<String> {
     let mut text = String::new();
-    writeln!(text, "## {}: {}\n", subject.name(), subject.about())?;
+    writeln!(text, "## {}: {}\n", subject.name, subject.about)?;
     let warning = if effort.quick { " (a quick look: not for quoting)" } else { "" };
     writeln!(text, "{machine}. Medians of {} interleaved rounds{warning}.\n", effort.rounds())?;
     summary(&mut text, rows)?;
@@ -98,7 +98,8 @@ fn summary(text: &mut String, rows: &[Row]) -> Result<()> {
     if pairs.is_empty() {
         return Ok(());
     }
-    let sized: Option<Vec<_>> = pairs.iter().map(|(workload, pair)| Some((sized(workload)?, *pair))).collect();
+    let sized: Option<Vec<_>> =
+        pairs.iter().map(|(workload, pair)| Some((sized(workload)?, *pair))).collect();
     match sized {
         Some(pairs) => by_size(text, &pairs),
         None => by_workload(text, &pairs),

@@ -1,5 +1,6 @@
 //! All subcommands and flags.
 
+pub(crate) mod dataset;
 mod parse;
 pub(crate) mod plan;
 mod reproduce;
@@ -85,6 +86,13 @@ fn with_negative_numbers(command: clap::Command) -> clap::Command {
 pub(crate) enum Command {
     /// Plans and builds a store of a million records, looks up keys, and shows times and reads.
     Demo(Demo),
+    /// Builds, publishes and reads datasets: sharded, versioned stores in folders and object stores.
+    #[cfg(feature = "dataset")]
+    #[command(subcommand)]
+    Dataset(dataset::Dataset),
+    /// Builds, publishes and reads datasets: sharded, versioned stores (not in this build).
+    #[cfg(not(feature = "dataset"))]
+    Dataset(dataset::Missing),
     /// Builds, queries, describes and merges filters: files that say which lines are certainly not
     /// in a set.
     #[command(subcommand)]

@@ -8,8 +8,9 @@ use std::path::Path;
 
 use oneread::layout::MultilevelLayout;
 use oneread::plan::multilevel::MultilevelPlan;
-use oneread::plan::solve::{self, FilterTargets, Goal, MapTargets, Needs, PlannedSummary, SummaryTargets};
+use oneread::plan::solve::{FilterTargets, Needs, filter};
 use oneread_store::plan::StoreTargets;
+use oneread_study::solve::{self, Goal, MapTargets, SummaryTargets};
 
 /// Set by `cargo xtask choosing`.
 const UPDATE: &str = "ONEREAD_UPDATE_CHOOSING";
@@ -54,7 +55,7 @@ fn filters() -> String {
         .to_owned();
     for (need, rate, needs) in cases {
         let targets = FilterTargets { items: KEYS, rate, needs, bytes: None };
-        let best = solve::filter(&targets).expect("a filter").best;
+        let best = filter(&targets).expect("a filter").best;
         text += &format!(
             "| {need} | {} | `{}` | {:.1} | {} | {:.1} | {:.1} |\n",
             percent(rate),
@@ -78,7 +79,7 @@ fn maps() -> String {
     let table = MultilevelPlan::new(&layout, 10_000).expect("its plan");
     let bits = |goal: Goal| {
         let targets = SummaryTargets { false_positive: 0.00617, goal, bytes: None };
-        let best: PlannedSummary = solve::summary(&table, &targets, None).expect("a summary").best;
+        let best = solve::summary(&table, &targets, None).expect("a summary").best;
         8.0 * best.total_bytes() as f64 / 10_000.0
     };
     let (never, seldom) =
