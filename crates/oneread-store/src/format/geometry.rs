@@ -84,7 +84,8 @@ pub(crate) fn position(levels: [u32; LEVELS], mut page: u32) -> Option<(usize, u
     None
 }
 
-/// The words of the keys in segment `number` of a sealed store: it begins at ⌈number·2^64/segments⌉.
+/// The words of the keys in segment `number` of a sealed store. It begins at
+/// ⌈number·2^64/segments⌉.
 pub(crate) fn words(number: u32, segments: u32) -> RangeInclusive<u64> {
     let start = |number: u32| (u128::from(number) << 64).div_ceil(u128::from(segments.max(1)));
     start(number) as u64..=(start(number + 1) - 1) as u64

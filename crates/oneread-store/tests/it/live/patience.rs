@@ -101,8 +101,8 @@ impl DiskFile for WatchedFile {
     }
 }
 
-/// A reader beside a writer that makes a checkpoint whenever the reader opens the manifest, as often
-/// as the number says.
+/// A reader beside a writer that makes a checkpoint whenever the reader opens the manifest, as
+/// often as the number says.
 fn outrun(disk: &Simulated) -> (Store, Arc<Mutex<u64>>) {
     let left = Arc::new(Mutex::new(0u64));
     let writer = create(disk.arc(), small()).unwrap();
