@@ -353,8 +353,10 @@ mod tests {
     unsafe extern "C" fn moving(_: *mut raw::RedisModuleDefragCtx, old: *mut c_void) -> *mut c_void {
         // SAFETY: the value below is a box of this type, which is not used again.
         unsafe {
-            let slot = *Box::from_raw(old.cast::<Slot<BloomValue>>());
-            Box::into_raw(Box::new(slot)).cast()
+            let old = old.cast::<Slot<BloomValue>>();
+            let new = Box::into_raw(Box::new(old.read()));
+            drop(Box::from_raw(old.cast::<std::mem::MaybeUninit<Slot<BloomValue>>>()));
+            new.cast()
         }
     }
 

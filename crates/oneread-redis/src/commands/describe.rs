@@ -136,9 +136,11 @@ pub(super) struct Description {
 /// All zeros must be a valid value.
 unsafe trait Zeros: Copy {}
 
-// SAFETY: these have integers, pointers, and unions of both.
+// SAFETY: integers and pointers.
 unsafe impl Zeros for raw::RedisModuleCommandArg {}
+// SAFETY: integers and pointers.
 unsafe impl Zeros for raw::RedisModuleCommandInfo {}
+// SAFETY: integers, pointers, and unions of both.
 unsafe impl Zeros for raw::RedisModuleCommandKeySpec {}
 
 fn absent<T: Zeros>() -> T {

@@ -114,6 +114,11 @@ pub(super) fn query(context: &Context, arguments: Args<'_>) -> Outcome {
 pub(super) fn merge(context: &Context, arguments: Args<'_>) -> Outcome {
     let count = arguments.at(2).ok().and_then(|count| count.integer());
     let sources = count.map_or(0, |count| count.clamp(0, arguments.len().saturating_sub(3) as i64) as usize);
+    // A key position at or beyond the end of the arguments crashes the server.
+    let positions = std::iter::once(1).chain(3..3 + sources).filter(|&at| at < arguments.len());
+    if context.tells_keys(positions) {
+        return Ok(());
+    }
     arguments.expect(4..)?;
     let name = arguments.at(1)?;
     let mut key = Key::open(context, name, Open::ToWrite);

@@ -193,7 +193,8 @@ pub(super) static COMMANDS: [Command; 47] = [
         ["2.0.0", ITEM_COUNT, "Increases the count of one or more items by increment"]),
     Command::new("cms.query", READS, entry!(sketch::query), -3, (First(Reads), &[KEY, ITEMS]),
         ["2.0.0", ITEM_COUNT, "Returns the count for one or more items in a sketch"]),
-    Command::new("cms.merge", WRITES, entry!(sketch::merge), -4, (CountedSources, &[KEY, integer("numKeys"), Argument::key("source", 1).repeated(), WEIGHTS]),
+    // In a cluster, Redis 7.0 does not look for counted keys by the description.
+    Command::new("cms.merge", "write deny-oom getkeys-api", entry!(sketch::merge), -4, (CountedSources, &[KEY, integer("numKeys"), Argument::key("source", 1).repeated(), WEIGHTS]),
         ["2.0.0", "O(n) where n is the number of sketches", "Merges several sketches into one sketch"]),
     Command::new("cms.info", READS, entry!(sketch::info), 2, (First(Reads), &[KEY]),
         ["2.0.0", CONSTANT, "Returns information about a sketch"]),

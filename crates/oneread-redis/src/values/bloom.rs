@@ -33,7 +33,13 @@ pub(crate) struct BloomValue {
 #[derive(Clone)]
 enum Body {
     Growing(GrowingFilter),
-    Fixed { filter: BloomFilter, items: u64, capacity: u64, rate: f64 },
+    /// In a box, so that filters that grow do not take the room for it.
+    Fixed {
+        filter: Box<BloomFilter>,
+        items: u64,
+        capacity: u64,
+        rate: f64,
+    },
 }
 
 /// Why an item is not added.

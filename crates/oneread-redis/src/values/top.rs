@@ -24,7 +24,7 @@ pub(crate) struct TopOptions {
     pub(crate) seed: u64,
 }
 
-/// Keeps the items with the highest counts, with HeavyKeeper.
+/// Keeps the items with the highest counts, with `HeavyKeeper`.
 ///
 /// An item has a cell in each row: a fingerprint and a count. An occurrence adds to the count of a
 /// cell with the item's fingerprint. In a cell with another fingerprint it takes 1 from the count
@@ -33,7 +33,7 @@ pub(crate) struct TopOptions {
 /// highest estimates stand in a heap.
 ///
 /// # Source
-/// Gong, Yang, Zhang, Li, Uhlig, Chen, Uden, Li, "HeavyKeeper: An Accurate Algorithm for Finding
+/// Gong, Yang, Zhang, Li, Uhlig, Chen, Uden, Li, "`HeavyKeeper`: An Accurate Algorithm for Finding
 /// Top-k Elephant Flows", 2018. Like RedisBloom, an item enters the heap when its estimate reaches
 /// the lowest count there, not only when it exceeds it by 1.
 #[derive(Clone)]
@@ -145,9 +145,9 @@ impl TopValue {
             // The estimate may be lower than before, where other items took from all cells.
             let before = std::mem::replace(&mut self.heap[at].count, most);
             if most < before {
-                self.sift_up(at)
+                self.sift_up(at);
             } else {
-                self.sift_down(at)
+                self.sift_down(at);
             }
             return Ok(None);
         }

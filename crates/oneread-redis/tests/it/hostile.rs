@@ -224,7 +224,7 @@ fn commands_that_find_no_memory_answer_an_error() {
             "CF.RESERVE c 1850000000 EXPANSION 0",
             "CF.RESERVE c 1850000000",
             "CF.RESERVE c 500000000 ERROR 0.000001",
-            "CMS.INITBYDIM s 100000000 5",
+            "CMS.INITBYDIM s 200000000 5",
             "TOPK.RESERVE t 10 50000000 5 0.9",
         ] {
             client.expect_error(line, "memory");
@@ -232,7 +232,7 @@ fn commands_that_find_no_memory_answer_an_error() {
         // Values of 600 MB, of which two do not fit.
         for (make, copies) in [
             ("BF.RESERVE b 0.01 500000000 NONSCALING", ["COPY b other", "ONEREAD.MERGE other b"]),
-            ("CMS.INITBYDIM s 15000000 5", ["COPY s other", "CMS.MERGE s 1 s"]),
+            ("CMS.INITBYDIM s 30000000 5", ["COPY s other", "CMS.MERGE s 1 s"]),
         ] {
             client.expect(make, "OK".to_owned());
             for copy in copies {

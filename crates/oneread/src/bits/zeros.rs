@@ -15,8 +15,9 @@ use super::{Line, OutOfMemory, huge_pages};
 /// That must be so, and the type must not be empty.
 pub(crate) unsafe trait Zeroable: Copy {}
 
-// SAFETY: an integer, and eight of them.
+// SAFETY: an integer.
 unsafe impl Zeroable for u64 {}
+// SAFETY: eight integers.
 unsafe impl Zeroable for Line {}
 
 /// `len` words of 0, or an error where `vec!` would abort the process.
