@@ -23,19 +23,15 @@ pub(super) enum Choices {
 }
 
 /// The choices of one digest: its buckets, and the fingerprint to find in one of them.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Choice<const D: usize> {
-    pub(super) buckets: Buckets<D>,
+    pub(super) buckets: [usize; D],
     pub(super) fingerprint: u64,
 }
 
-/// The indexes of buckets.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::filter) struct Buckets<const D: usize>(pub(super) [usize; D]);
-
-impl<const D: usize> Default for Buckets<D> {
+impl<const D: usize> Default for Choice<D> {
     fn default() -> Self {
-        Self([0; D])
+        Self { buckets: [0; D], fingerprint: 0 }
     }
 }
 
@@ -48,6 +44,20 @@ impl Choices {
         buckets.iter_mut().zip(layout.buckets()).for_each(|(own, &buckets)| *own = buckets);
         Self::Spread { buckets, subtables: layout.buckets().len() }
     }
+
+    /// The choices of a digest, whatever the layout. In place of sub-tables that do not exist, the
+    /// first bucket is repeated, which changes no operation: the leftmost of equal loads is taken.
+    #[inline(always)]
+    pub(super) fn of(self, digest: Digest) -> Choice<MAX_SUBTABLES> {
+        match self {
+            Self::Paged { pages, bucket_bits } => {
+                let Choice { buckets: [first, second, third], fingerprint } =
+                    paged(digest, pages, bucket_bits);
+                Choice { buckets: [first, second, third, first], fingerprint }
+            }
+            Self::Spread { buckets, subtables } => spread(digest, &buckets, subtables),
+        }
+    }
 }
 
 /// The buckets that the bytes of a page would hold: a power of two.
@@ -57,14 +67,15 @@ pub(super) const fn page_buckets(bucket_bits: BucketBits) -> usize {
 
 /// Sub-tables one after the other: one word per sub-table, and one for the fingerprint.
 #[inline(always)]
-pub(super) fn spread<const D: usize>(digest: Digest, buckets: &[u64; MAX_SUBTABLES]) -> Choice<D> {
-    let mut start = 0;
-    let mut numbers = [0; D];
-    for (subtable, number) in numbers.iter_mut().enumerate() {
-        *number = (start + reduce(digest.word(Domain::DLEFT, subtable as u32), buckets[subtable])) as usize;
+fn spread(digest: Digest, buckets: &[u64; MAX_SUBTABLES], subtables: usize) -> Choice<MAX_SUBTABLES> {
+    let word = |index: usize| digest.word(Domain::DLEFT, index as u32);
+    let mut start = buckets[0];
+    let mut numbers = [reduce(word(0), buckets[0]) as usize; MAX_SUBTABLES];
+    for (subtable, number) in numbers.iter_mut().enumerate().take(subtables).skip(1) {
+        *number = (start + reduce(word(subtable), buckets[subtable])) as usize;
         start += buckets[subtable];
     }
-    Choice { buckets: Buckets(numbers), fingerprint: digest.word(Domain::DLEFT, D as u32) }
+    Choice { buckets: numbers, fingerprint: word(subtables) }
 }
 
 /// Pages: the upper bits of a word select the page, its lowest thirty the buckets in it; another
@@ -89,7 +100,7 @@ pub(super) fn paged(digest: Digest, pages: u64, bucket_bits: BucketBits) -> Choi
     let in_third = word >> (FIRST_BITS + bits) & mask;
     let buckets =
         [in_first, first + in_second, first + mask + 1 + in_third].map(|bucket| page + bucket as usize);
-    Choice { buckets: Buckets(buckets), fingerprint: digest.word(Domain::DLEFT, 1) }
+    Choice { buckets, fingerprint: digest.word(Domain::DLEFT, 1) }
 }
 
 #[cfg(test)]
@@ -109,10 +120,10 @@ mod tests {
             // The probability that a bucket is not seen is below e^-40.
             for key in 0..100_000_u64 {
                 let Choice { buckets, .. } = paged(Portable::with_seed(1).digest(&key), 5, bucket_bits);
-                for (subtable, bucket) in buckets.0.into_iter().enumerate() {
+                for (subtable, bucket) in buckets.into_iter().enumerate() {
                     let in_page = bucket % page_buckets(bucket_bits);
                     assert!((starts[subtable]..starts[subtable + 1]).contains(&in_page));
-                    assert_eq!(bucket / page_buckets(bucket_bits), buckets.0[0] / page_buckets(bucket_bits));
+                    assert_eq!(bucket / page_buckets(bucket_bits), buckets[0] / page_buckets(bucket_bits));
                     seen[bucket] = true;
                 }
             }
