@@ -1,7 +1,7 @@
 //! The summary with a failure bound proven for any table.
 
 use libm::{ceil, floor, log as ln};
-use oneread::layout::{LayoutError, SingleFilterLayout};
+use oneread::layout::{LayoutError, Quantity, SingleFilterLayout};
 
 /// The single filter that the paper's appendix II-A proves to fail with probability at most
 /// (10/7)·n^−(c+1), for any table.
@@ -31,7 +31,7 @@ use oneread::layout::{LayoutError, SingleFilterLayout};
 /// ```
 pub fn single_for_exponent(items: u64, exponent: u32) -> Result<SingleFilterLayout, LayoutError> {
     if items == 0 {
-        return Err(LayoutError::Zero { what: "items" });
+        return Err(LayoutError::Zero { what: Quantity::Items });
     }
     let n = items as f64;
     let factor = (f64::from(exponent) + 2.0) / core::f64::consts::LN_2;

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::choices;
+use super::choices::{self, Choice, Choices, with_choices};
 use super::{AtomicDLeftFilter, DLeft, DLeftFilter, many, simd};
 use crate::bits::AtomicWords;
 use crate::filter::Full;
@@ -20,24 +20,16 @@ impl ChangeShared for DLeft<AtomicWords> {
     fn insert(&self, digest: Digest) -> Result<bool, Full> {
         match self.usual_pages {
             Some(pages) => self.insert_at(choices::paged(digest, pages.get(), BucketBits::Bits64)),
-            None => self.insert_at(self.choices.of(digest)),
+            None => self.insert_other_layout(digest),
         }
     }
 
     fn insert_many(&self, digests: impl Iterator<Item = Digest>, _scratch: u64) -> Result<(), Full> {
-        match self.usual_pages {
-            Some(pages) => {
-                let choose = |digest| choices::paged(digest, pages.get(), BucketBits::Bits64);
-                // SAFETY: `Choices`, which makes the buckets, and the words are of one layout, which has
-                // a word for each bucket.
-                unsafe { many::insert(self.isa, &mut &self.words, digests.map(choose)) }
-            }
-            None => {
-                let choose = |digest| self.choices.of(digest);
-                // SAFETY: as in the case before.
-                unsafe { many::insert(self.isa, &mut &self.words, digests.map(choose)) }
-            }
-        }
+        with_choices!(self, choose => {
+            // SAFETY: `Choices`, which makes the buckets, and the words are of one layout, which has
+            // a word for each bucket.
+            unsafe { many::insert(self.isa, &mut &self.words, digests.map(choose)) }
+        })
     }
 }
 
@@ -50,9 +42,14 @@ impl Clear for DLeft<AtomicWords> {
 }
 
 impl DLeft<AtomicWords> {
+    #[inline(never)]
+    fn insert_other_layout(&self, digest: Digest) -> Result<bool, Full> {
+        with_choices!(self, choose => self.insert_at(choose(digest)))
+    }
+
     #[inline(always)]
-    fn insert_at<const DD: usize>(&self, choice: choices::Choice<DD>) -> Result<bool, Full> {
-        let choices::Choice { buckets, fingerprint } = choice;
+    fn insert_at<const DD: usize>(&self, choice: Choice<DD>) -> Result<bool, Full> {
+        let Choice { buckets, fingerprint } = choice;
         // SAFETY: `Choices`, which made the buckets, and the words are of one layout, which has a
         // word for each bucket.
         unsafe { simd::insert::<DD, true, _>(self.isa, &mut &self.words, buckets, fingerprint) }.into()
@@ -76,8 +73,6 @@ impl<D> TryFrom<DLeftFilter<D>> for AtomicDLeftFilter<D> {
 
 impl<D> From<AtomicDLeftFilter<D>> for DLeftFilter<D> {
     fn from(filter: AtomicDLeftFilter<D>) -> Self {
-        filter.map(|Shared(DLeft { layout, words, .. })| {
-            DLeft::over_words(layout, Vec::from(&words))
-        })
+        filter.map(|Shared(DLeft { layout, words, .. })| DLeft::over_words(layout, Vec::from(&words)))
     }
 }

@@ -35,6 +35,15 @@ impl<const D: usize> Default for Choice<D> {
     }
 }
 
+impl<const D: usize> Choice<D> {
+    /// The same choices, with the first bucket in place of sub-tables that do not exist.
+    #[inline(always)]
+    fn padded(self) -> Choice<MAX_SUBTABLES> {
+        let buckets = core::array::from_fn(|at| self.buckets[if at < D { at } else { 0 }]);
+        Choice { buckets, fingerprint: self.fingerprint }
+    }
+}
+
 impl Choices {
     pub(super) fn new(layout: DLeftLayout) -> Self {
         if let Some(pages) = layout.pages() {
@@ -50,15 +59,37 @@ impl Choices {
     #[inline(always)]
     pub(super) fn of(self, digest: Digest) -> Choice<MAX_SUBTABLES> {
         match self {
-            Self::Paged { pages, bucket_bits } => {
-                let Choice { buckets: [first, second, third], fingerprint } =
-                    paged(digest, pages, bucket_bits);
-                Choice { buckets: [first, second, third, first], fingerprint }
-            }
-            Self::Spread { buckets, subtables } => spread(digest, &buckets, subtables),
+            Self::Paged { pages, bucket_bits } => paged(digest, pages, bucket_bits).padded(),
+            Self::Spread { buckets, subtables: 1 } => spread::<1>(digest, &buckets).padded(),
+            Self::Spread { buckets, subtables: 2 } => spread::<2>(digest, &buckets).padded(),
+            Self::Spread { buckets, subtables: 3 } => spread::<3>(digest, &buckets).padded(),
+            Self::Spread { buckets, .. } => spread::<MAX_SUBTABLES>(digest, &buckets),
         }
     }
 }
+
+/// Does work in a filter whose buckets are words, with the function that makes its choices: one for
+/// the pages of plans, one for the three sub-tables of the paper, and one for all other layouts.
+macro_rules! with_choices {
+    ($filter:expr, $choose:ident => $work:expr) => {
+        match ($filter.usual_pages, $filter.choices) {
+            (Some(pages), _) => {
+                let $choose = |digest| choices::paged(digest, pages.get(), BucketBits::Bits64);
+                $work
+            }
+            (None, Choices::Spread { buckets, subtables: 3 }) => {
+                let $choose = |digest| choices::spread::<3>(digest, &buckets);
+                $work
+            }
+            (None, choices) => {
+                let $choose = |digest| choices.of(digest);
+                $work
+            }
+        }
+    };
+}
+
+pub(super) use with_choices;
 
 /// The buckets that the bytes of a page would hold: a power of two.
 pub(super) const fn page_buckets(bucket_bits: BucketBits) -> usize {
@@ -67,15 +98,14 @@ pub(super) const fn page_buckets(bucket_bits: BucketBits) -> usize {
 
 /// Sub-tables one after the other: one word per sub-table, and one for the fingerprint.
 #[inline(always)]
-fn spread(digest: Digest, buckets: &[u64; MAX_SUBTABLES], subtables: usize) -> Choice<MAX_SUBTABLES> {
-    let word = |index: usize| digest.word(Domain::DLEFT, index as u32);
-    let mut start = buckets[0];
-    let mut numbers = [reduce(word(0), buckets[0]) as usize; MAX_SUBTABLES];
-    for (subtable, number) in numbers.iter_mut().enumerate().take(subtables).skip(1) {
-        *number = (start + reduce(word(subtable), buckets[subtable])) as usize;
+pub(super) fn spread<const D: usize>(digest: Digest, buckets: &[u64; MAX_SUBTABLES]) -> Choice<D> {
+    let mut start = 0;
+    let mut numbers = [0; D];
+    for (subtable, number) in numbers.iter_mut().enumerate() {
+        *number = (start + reduce(digest.word(Domain::DLEFT, subtable as u32), buckets[subtable])) as usize;
         start += buckets[subtable];
     }
-    Choice { buckets: numbers, fingerprint: word(subtables) }
+    Choice { buckets: numbers, fingerprint: digest.word(Domain::DLEFT, D as u32) }
 }
 
 /// Pages: the upper bits of a word select the page, its lowest thirty the buckets in it; another

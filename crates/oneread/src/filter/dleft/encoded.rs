@@ -13,11 +13,7 @@ use crate::layout::Ties;
 
 impl DLeft<Vec<u64>> {
     /// Inserts into the least loaded of the buckets; with `look`, only if none has the fingerprint.
-    pub(super) fn insert_encoded(
-        &mut self,
-        choice: Choice<MAX_SUBTABLES>,
-        look: bool,
-    ) -> Result<bool, Full> {
+    pub(super) fn insert_encoded(&mut self, choice: Choice<MAX_SUBTABLES>, look: bool) -> Result<bool, Full> {
         let Some(codec) = &self.codec else { return Err(Full) };
         if look && self.contains_encoded(choice, codec) {
             return Ok(true);

@@ -31,11 +31,10 @@ use super::{BuildError, Filter, Full, MergeError};
 use crate::bits::{AtomicWords, LittleEndian, Words, zeroed};
 use crate::bytes::View;
 use crate::hash::{Digest, Portable};
-use crate::layout::BucketBits::Bits64;
-use crate::layout::{DLeftLayout, LayoutError, MAX_GROUP};
+use crate::layout::{BucketBits, DLeftLayout, LayoutError, MAX_GROUP, Quantity};
 use crate::plan;
 
-use choices::{Choice, Choices, MAX_SUBTABLES};
+use choices::{Choice, Choices, MAX_SUBTABLES, with_choices};
 use codec::Codec;
 pub(super) use simd::BucketMatch;
 use simd::Outcome;
@@ -153,21 +152,14 @@ impl Insert for DLeft<Vec<u64>> {
             Ok(outcome) => return outcome,
             Err(digests) => digests,
         };
-        let (isa, choices) = (self.isa, self.choices);
-        match (self.usual_pages, &self.codec) {
-            (Some(pages), _) => {
-                let choose = |digest| choices::paged(digest, pages.get(), Bits64);
-                // SAFETY: `Choices`, which makes the buckets, and the words are of one layout, which has
-                // a word for each bucket.
-                unsafe { many::insert(isa, &mut self.words, digests.map(choose)) }
-            }
-            (None, None) => {
-                let choose = |digest| choices.of(digest);
-                // SAFETY: as in the case before.
-                unsafe { many::insert(isa, &mut self.words, digests.map(choose)) }
-            }
-            (None, Some(_)) => digests.try_for_each(|digest| self.insert(digest).map(drop)),
+        if self.codec.is_some() {
+            return digests.try_for_each(|digest| self.insert(digest).map(drop));
         }
+        with_choices!(self, choose => {
+            // SAFETY: `Choices`, which makes the buckets, and the words are of one layout, which has
+            // a word for each bucket.
+            unsafe { many::insert(self.isa, &mut self.words, digests.map(choose)) }
+        })
     }
 }
 
@@ -247,7 +239,9 @@ impl DLeft<Vec<u64>> {
     #[inline(always)]
     fn insert_one<const LOOK: bool>(&mut self, digest: Digest) -> Result<bool, Full> {
         match self.usual_pages {
-            Some(pages) => self.insert_choice::<_, LOOK>(choices::paged(digest, pages.get(), Bits64)),
+            Some(pages) => {
+                self.insert_choice::<_, LOOK>(choices::paged(digest, pages.get(), BucketBits::Bits64))
+            }
             // With only the digest as argument: any others would be spilled to memory in the
             // default case too.
             None => self.insert_other_layout::<LOOK>(digest),
@@ -256,11 +250,10 @@ impl DLeft<Vec<u64>> {
 
     #[inline(never)]
     fn insert_other_layout<const LOOK: bool>(&mut self, digest: Digest) -> Result<bool, Full> {
-        let choice = self.choices.of(digest);
-        match self.codec.is_some() {
-            true => self.insert_encoded(choice, LOOK),
-            false => self.insert_choice::<_, LOOK>(choice),
+        if self.codec.is_some() {
+            return self.insert_encoded(self.choices.of(digest), LOOK);
         }
+        with_choices!(self, choose => self.insert_choice::<_, LOOK>(choose(digest)))
     }
 
     /// Inserts into a filter of the default kind.
@@ -291,35 +284,24 @@ impl<S: Words> FilterCore for DLeft<S> {
     #[inline]
     fn contains(&self, digest: Digest) -> bool {
         match self.usual_pages {
-            Some(pages) => self.contains_choice(choices::paged(digest, pages.get(), Bits64)),
+            Some(pages) => self.contains_choice(choices::paged(digest, pages.get(), BucketBits::Bits64)),
             None => self.contains_other_layout(digest),
         }
     }
 
-    fn contains_many(
-        &self,
-        digests: impl Iterator<Item = Digest>,
-        scratch: u64,
-        answer: impl FnMut(bool),
-    ) {
+    fn contains_many(&self, digests: impl Iterator<Item = Digest>, scratch: u64, answer: impl FnMut(bool)) {
         let (digests, mut answer) = match self.contains_partitioned(digests, scratch, answer) {
             Ok(()) => return,
             Err(rest) => rest,
         };
-        match (self.usual_pages, &self.codec) {
-            (Some(pages), _) => {
-                let choose = |digest| choices::paged(digest, pages.get(), Bits64);
-                // SAFETY: `Choices`, which makes the buckets, and the words are of one layout, which has
-                // a word for each bucket.
-                unsafe { many::contains(self.isa, &self.words, digests.map(choose), answer) };
-            }
-            (None, None) => {
-                let choose = |digest| self.choices.of(digest);
-                // SAFETY: as in the case before.
-                unsafe { many::contains(self.isa, &self.words, digests.map(choose), answer) };
-            }
-            (None, Some(_)) => digests.for_each(|digest| answer(self.contains(digest))),
+        if self.codec.is_some() {
+            return digests.for_each(|digest| answer(self.contains(digest)));
         }
+        with_choices!(self, choose => {
+            // SAFETY: `Choices`, which makes the buckets, and the words are of one layout, which has
+            // a word for each bucket.
+            unsafe { many::contains(self.isa, &self.words, digests.map(choose), answer) }
+        });
     }
 
     fn prefetch_all(&self, digests: &[Digest]) {
@@ -354,11 +336,10 @@ impl<S: Words> HasLayout for DLeft<S> {
 impl<S: Words> DLeft<S> {
     #[inline(never)]
     fn contains_other_layout(&self, digest: Digest) -> bool {
-        let choice = self.choices.of(digest);
-        match &self.codec {
-            Some(codec) => self.contains_encoded(choice, codec),
-            None => self.contains_choice(choice),
+        if let Some(codec) = &self.codec {
+            return self.contains_encoded(self.choices.of(digest), codec);
         }
+        with_choices!(self, choose => self.contains_choice(choose(digest)))
     }
 
     /// Looks into a filter of the default kind.
@@ -384,19 +365,17 @@ impl From<Outcome> for Result<bool, Full> {
 
 /// Checks that this structure supports the layout.
 fn check(layout: DLeftLayout) -> Result<(), LayoutError> {
-    let too_large =
-        |what, expected: usize, found: u64| LayoutError::TooLarge { what, expected: expected as u64, found };
+    let too_large = |what, expected: usize, found: u64| {
+        Err(LayoutError::TooLarge { what, expected: expected as u64, found })
+    };
     let subtables = layout.buckets().len();
     if subtables > MAX_SUBTABLES {
-        return Err(too_large("sub-tables of a filter", MAX_SUBTABLES, subtables as u64));
+        return too_large(Quantity::SubtablesOfFilter, MAX_SUBTABLES, subtables as u64);
     }
-    let most_group = if layout.pages().is_some() { 1 } else { MAX_GROUP };
-    if layout.group() as usize > most_group {
-        return Err(too_large(
-            "buckets in a group of a filter (1 in pages)",
-            most_group,
-            layout.group().into(),
-        ));
+    // One bucket in pages.
+    let max_group = if layout.pages().is_some() { 1 } else { MAX_GROUP };
+    if layout.group() as usize > max_group {
+        return too_large(Quantity::BucketsPerGroup, max_group, layout.group().into());
     }
     Ok(())
 }

@@ -7,12 +7,13 @@
 use alloc::vec::Vec;
 use core::hint::select_unpredictable;
 
+use super::DLeftCounting;
 use super::bucket::{Outcome, close};
 use super::choices::Choices;
 use super::format::{LOAD_AT, STATE_AT};
-use super::DLeftCounting;
 use crate::bits::Words;
 use crate::filter::Full;
+use crate::hash::Digest;
 use crate::layout::{DLeftCountingLayout, Remainders};
 
 /// More states than buckets with remainders of one length have.
@@ -164,11 +165,9 @@ impl DLeftCounting<Vec<u64>> {
 
 impl<S: Words> DLeftCounting<S> {
     #[inline(always)]
-    pub(super) fn contains_fixed<const SUBTABLES: u32>(
-        &self,
-        fixed: &FixedCells,
-        choices: Choices,
-    ) -> bool {
+    pub(super) fn contains_fixed<const SUBTABLES: u32>(&self, digest: Digest) -> bool {
+        let fixed = self.format.fixed.as_ref().expect("remainders of one length");
+        let choices = self.chooser.choices(digest);
         let pattern = fixed.pattern(choices.word);
         let mut found = 0;
         for subtable in 0..self.subtables::<SUBTABLES>() {

@@ -33,7 +33,7 @@ use core::hint::select_unpredictable;
 use self::bucket::Outcome;
 use self::choices::{Choices, Chooser};
 use self::format::{Format, LOAD_AT, STATE_AT};
-use self::work::{Contains, Place, PlaceAll, Take, TakeAll};
+use self::work::{Contains, ContainsFixed, Place, PlaceAll, Take, TakeAll};
 use super::batch::{CACHED_BYTES, in_batches};
 use super::cores::{
     Build, Clear, CountCopies, Counted, FilterCore, ForRate, HasLayout, Insert, Remove, Same,
@@ -328,14 +328,6 @@ impl<S: Words> DLeftCounting<S> {
     #[inline(always)]
     fn contains_with(&self, digest: Digest) -> bool {
         let choices = self.chooser.choices(digest);
-        if let Some(fixed) = &self.format.fixed {
-            return match self.layout.subtables() {
-                2 => self.contains_fixed::<2>(fixed, choices),
-                3 => self.contains_fixed::<3>(fixed, choices),
-                4 => self.contains_fixed::<4>(fixed, choices),
-                _ => self.contains_fixed::<ANY>(fixed, choices),
-            };
-        }
         match (self.format.two_sizes, self.layout.subtables()) {
             (false, 2) => self.contains_as::<false, 2>(choices),
             (false, 3) => self.contains_as::<false, 3>(choices),
@@ -405,7 +397,18 @@ impl<S: Words> DLeftCounting<S> {
 impl<S: Words> FilterCore for DLeftCounting<S> {
     #[inline]
     fn contains(&self, digest: Digest) -> bool {
-        self.isa.run(Contains { filter: self, digest })
+        let filter = self;
+        if self.format.fixed.is_none() {
+            return self.isa.run(Contains { filter, digest });
+        }
+        // One function per number of sub-tables: a common one would save the registers that the
+        // longest needs.
+        match self.layout.subtables() {
+            2 => self.isa.run(ContainsFixed::<_, 2> { filter, digest }),
+            3 => self.isa.run(ContainsFixed::<_, 3> { filter, digest }),
+            4 => self.isa.run(ContainsFixed::<_, 4> { filter, digest }),
+            _ => self.isa.run(ContainsFixed::<_, ANY> { filter, digest }),
+        }
     }
 
     #[inline(always)]

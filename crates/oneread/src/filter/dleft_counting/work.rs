@@ -90,3 +90,18 @@ impl<S: Words> Work for Contains<'_, S> {
         self.filter.contains_with(self.digest)
     }
 }
+
+/// Looks the key of a digest up in a filter whose remainders have one length.
+pub(super) struct ContainsFixed<'a, S, const SUBTABLES: u32> {
+    pub(super) filter: &'a DLeftCounting<S>,
+    pub(super) digest: Digest,
+}
+
+impl<S: Words, const SUBTABLES: u32> Work for ContainsFixed<'_, S, SUBTABLES> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<I: InstructionSet>(self, _: I) -> bool {
+        self.filter.contains_fixed::<SUBTABLES>(self.digest)
+    }
+}

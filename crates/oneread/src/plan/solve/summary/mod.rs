@@ -6,7 +6,7 @@ mod one;
 use alloc::vec::Vec;
 
 use crate::hash::probes::SchemeName;
-use crate::layout::{LayoutError, MAX_PLACES, MultipleFiltersLayout, check_fraction};
+use crate::layout::{LayoutError, MAX_PLACES, MultipleFiltersLayout, Quantity, check_fraction};
 use crate::plan::bloom;
 use crate::plan::budget::StepBudget;
 use crate::plan::float::{ln, ln_1p};
@@ -266,8 +266,12 @@ pub fn summary(
 const MAX_STEPS: f64 = 3e9;
 
 fn check(targets: &SummaryTargets) -> Result<(), LayoutError> {
-    check_fraction("false positives", targets.false_positive)?;
-    check_fraction(targets.goal.target().name(), targets.goal.value())
+    check_fraction(Quantity::FalsePositives, targets.false_positive)?;
+    let quantity = match targets.goal {
+        Goal::Guarantee { .. } => Quantity::Failure,
+        Goal::Average { .. } => Quantity::ExtraReads,
+    };
+    check_fraction(quantity, targets.goal.value())
 }
 
 /// Finds the smallest of one kind, without a limit on bytes.
