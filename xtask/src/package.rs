@@ -5,8 +5,15 @@ use anyhow::Result;
 use crate::shell::{cargo, step};
 
 /// In the order of their dependencies.
-const PUBLISHED: [&str; 6] =
-    ["oneread", "oneread-study", "oneread-store", "oneread-lab", "oneread-cli", "oneread-redis"];
+const PUBLISHED: [&str; 7] = [
+    "oneread",
+    "oneread-study",
+    "oneread-store",
+    "oneread-dataset",
+    "oneread-lab",
+    "oneread-cli",
+    "oneread-redis",
+];
 
 pub(crate) fn run() -> Result<()> {
     // The work tree is checked, committed or not.

@@ -52,16 +52,16 @@ fn main() -> Result<()> {
     if let Some(folder) = args.draw {
         return pictures::draw(&args.out, &folder);
     }
-    let all = subjects::all();
+    let all = &subjects::ALL;
     if args.list {
-        for subject in &all {
-            println!("{:10} {}", subject.name(), subject.about());
+        for subject in all {
+            println!("{:10} {}", subject.name, subject.about);
         }
         return Ok(());
     }
     for name in &args.subjects {
-        if !all.iter().any(|subject| subject.name() == name) {
-            let names: Vec<_> = all.iter().map(|subject| subject.name()).collect();
+        if !all.iter().any(|subject| subject.name == name) {
+            let names: Vec<_> = all.iter().map(|subject| subject.name).collect();
             bail!("there is no subject `{name}`: choose among {}", names.join(", "));
         }
     }
@@ -69,10 +69,10 @@ fn main() -> Result<()> {
     let machine = machine::Machine::look();
     std::fs::create_dir_all(&args.out).with_context(|| format!("cannot make {}", args.out.display()))?;
     for subject in all {
-        if args.subjects.is_empty() || args.subjects.iter().any(|name| name == subject.name()) {
+        if args.subjects.is_empty() || args.subjects.iter().any(|name| name == subject.name) {
             let mut bench = Bench::new(effort, args.only.clone());
-            subject.run(&mut bench)?;
-            report::publish(subject.as_ref(), &machine, effort, &bench.into_rows(), &args.out)?;
+            (subject.run)(&mut bench)?;
+            report::publish(subject, &machine, effort, &bench.into_rows(), &args.out)?;
         }
     }
     Ok(())

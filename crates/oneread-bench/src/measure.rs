@@ -145,6 +145,11 @@ impl Bench {
         self.effort
     }
 
+    /// The sizes of a subject's contests.
+    pub(crate) fn sizes(&self, quick: &'static [usize], full: &'static [usize]) -> &'static [usize] {
+        if self.effort.quick { quick } else { full }
+    }
+
     /// Whether to run this contest. A subject checks this before it prepares an expensive one.
     pub(crate) fn wants(&self, workload: &str) -> bool {
         workload.contains(&self.only)

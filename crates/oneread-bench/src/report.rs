@@ -21,7 +21,7 @@ struct Document<'a> {
 
 /// Prints the table and writes it as Markdown and JSON.
 pub(crate) fn publish(
-    subject: &dyn Subject,
+    subject: &Subject,
     machine: &Machine,
     effort: Effort,
     rows: &[Row],
@@ -29,9 +29,9 @@ pub(crate) fn publish(
 ) -> Result<()> {
     let table = markdown(subject, machine, effort, rows)?;
     println!("{table}");
-    let document = Document { subject: subject.name(), machine, effort, rows };
+    let document = Document { subject: subject.name, machine, effort, rows };
     for (extension, text) in [("md", table), ("json", serde_json::to_string_pretty(&document)?)] {
-        let path = out.join(subject.name()).with_extension(extension);
+        let path = out.join(subject.name).with_extension(extension);
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
@@ -61,9 +61,9 @@ fn is_peer(row: &Row) -> bool {
     PEERS.iter().any(|peer| row.name.starts_with(peer))
 }
 
-fn markdown(subject: &dyn Subject, machine: &Machine, effort: Effort, rows: &[Row]) -> Result<String> {
+fn markdown(subject: &Subject, machine: &Machine, effort: Effort, rows: &[Row]) -> Result<String> {
     let mut text = String::new();
-    writeln!(text, "## {}: {}\n", subject.name(), subject.about())?;
+    writeln!(text, "## {}: {}\n", subject.name, subject.about)?;
     let warning = if effort.quick { " (a quick look: not for quoting)" } else { "" };
     writeln!(text, "{machine}. Medians of {} interleaved rounds{warning}.\n", effort.rounds())?;
     summary(&mut text, rows)?;
@@ -80,38 +80,80 @@ fn markdown(subject: &dyn Subject, machine: &Machine, effort: Effort, rows: &[Ro
     Ok(text)
 }
 
-/// One row per workload: our fastest contestant beside the fastest of the other crates.
+/// Our fastest contestant beside the fastest of the other crates, for each workload with both.
+///
+/// Where every workload starts with its size ("10M u64, Bloom 12: hit"), sizes are columns.
 fn summary(text: &mut String, rows: &[Row]) -> Result<()> {
-    let workloads: BTreeSet<&str> =
-        rows.iter().filter(|row| is_peer(row)).map(|row| &*row.workload).collect();
-    let in_order: Vec<&str> = {
-        let mut seen = BTreeSet::new();
-        let names = rows.iter().map(|row| &*row.workload);
-        names.filter(|name| workloads.contains(name) && seen.insert(*name)).collect()
-    };
-    if in_order.is_empty() {
+    let mut seen = BTreeSet::new();
+    let workloads = rows.iter().map(|row| &*row.workload).filter(|workload| seen.insert(*workload));
+    let pairs: Vec<(&str, [&Row; 2])> = workloads
+        .filter_map(|workload| {
+            let fastest = |of_peers: bool| {
+                let rows = rows.iter().filter(|row| row.workload == workload && is_peer(row) == of_peers);
+                rows.max_by(|a, b| a.million_per_second.total_cmp(&b.million_per_second))
+            };
+            Some((workload, [fastest(false)?, fastest(true)?]))
+        })
+        .collect();
+    if pairs.is_empty() {
         return Ok(());
     }
-    writeln!(text, "| workload | our fastest | time | fastest peer | time | ours is |")?;
-    writeln!(text, "|{}", " --- |".repeat(6))?;
-    for workload in in_order {
-        let fastest = |of_peers: bool| {
-            let rows = rows.iter().filter(|row| row.workload == workload && is_peer(row) == of_peers);
-            rows.max_by(|a, b| a.million_per_second.total_cmp(&b.million_per_second))
-        };
-        let (Some(ours), Some(theirs)) = (fastest(false), fastest(true)) else { continue };
-        let times = ours.million_per_second / theirs.million_per_second;
-        let verdict =
-            if times >= 1.0 { format!("**{times:.2}× as fast**") } else { format!("{times:.2}× as fast") };
-        let (our_time, their_time) = (with_unit(seconds(ours)), with_unit(seconds(theirs)));
-        writeln!(
-            text,
-            "| {workload} | {} | {our_time} | {} | {their_time} | {verdict} |",
-            ours.name, theirs.name
-        )?;
+    let sized: Option<Vec<_>> =
+        pairs.iter().map(|(workload, pair)| Some((sized(workload)?, *pair))).collect();
+    match sized {
+        Some(pairs) => by_size(text, &pairs),
+        None => by_workload(text, &pairs),
+    }
+}
+
+/// Splits "10M u64, Bloom 12: hit" and "10M u64: hit" into the size and the rest.
+fn sized(workload: &str) -> Option<(&str, &str)> {
+    let is_sized = workload.starts_with(|c: char| c.is_ascii_digit());
+    is_sized.then(|| workload.split_once(", ").or_else(|| workload.split_once(": ")))?
+}
+
+/// One column per size, one row per kind of work.
+fn by_size(text: &mut String, pairs: &[((&str, &str), [&Row; 2])]) -> Result<()> {
+    let mut sizes: Vec<&str> = Vec::new();
+    let mut works: Vec<&str> = Vec::new();
+    for ((size, work), _) in pairs {
+        if !sizes.contains(size) {
+            sizes.push(size);
+        }
+        if !works.contains(work) {
+            works.push(work);
+        }
+    }
+    writeln!(text, "How many times as fast our fastest is as the fastest of the others.\n")?;
+    writeln!(text, "| | {} |", sizes.join(" | "))?;
+    writeln!(text, "|{}", " --- |".repeat(1 + sizes.len()))?;
+    for work in works {
+        write!(text, "| {work} |")?;
+        for size in &sizes {
+            let pair = pairs.iter().find(|(name, _)| *name == (*size, work));
+            write!(text, " {} |", pair.map_or_else(String::new, |(_, pair)| verdict(pair)))?;
+        }
+        writeln!(text)?;
     }
     writeln!(text)?;
     Ok(())
+}
+
+fn by_workload(text: &mut String, pairs: &[(&str, [&Row; 2])]) -> Result<()> {
+    writeln!(text, "| workload | our fastest | time | fastest peer | time | times as fast |")?;
+    writeln!(text, "|{}", " --- |".repeat(6))?;
+    for (workload, pair) in pairs {
+        let [ours, theirs] = pair.map(|row| format!("{} | {}", row.name, with_unit(seconds(row))));
+        writeln!(text, "| {workload} | {ours} | {theirs} | {} |", verdict(pair))?;
+    }
+    writeln!(text)?;
+    Ok(())
+}
+
+/// How many times as fast ours is; bold where it is at least as fast.
+fn verdict([ours, theirs]: &[&Row; 2]) -> String {
+    let times = ours.million_per_second / theirs.million_per_second;
+    if times >= 1.0 { format!("**{times:.2}**") } else { format!("{times:.2}") }
 }
 
 fn seconds(row: &Row) -> f64 {
@@ -149,12 +191,19 @@ fn four_digits(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{four_digits, with_unit};
+    use super::{four_digits, sized, with_unit};
 
     #[test]
     fn times_are_in_the_largest_unit() {
         let shown: Vec<_> = [2.5e-10, 8.49e-9, 1e-6, 0.0123, 2.1].into_iter().map(with_unit).collect();
         assert_eq!(shown, ["0.25 ns", "8.49 ns", "1.00 µs", "12.30 ms", "2.10 s"]);
+    }
+
+    #[test]
+    fn a_workload_is_a_size_and_a_kind_of_work() {
+        assert_eq!(sized("10M u64, Bloom 12: hit"), Some(("10M u64", "Bloom 12: hit")));
+        assert_eq!(sized("10M u64: batch hit"), Some(("10M u64", "batch hit")));
+        assert_eq!(sized("hit, cold, once each"), None);
     }
 
     #[test]

@@ -20,3 +20,8 @@ pub(crate) fn random_bytes(count: usize, seed: u64) -> Vec<u8> {
 pub(crate) fn generator(seed: u64) -> Pcg64Mcg {
     Pcg64Mcg::new(u128::from(seed) << 64 | 0xcafe_f00d_d15e_a5e5)
 }
+
+/// Formats a number of keys for a contest's name.
+pub(crate) fn in_words(n: usize) -> String {
+    if n >= 1_000_000 { format!("{}M", n / 1_000_000) } else { format!("{}k", n / 1000) }
+}

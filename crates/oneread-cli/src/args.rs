@@ -1,5 +1,6 @@
 //! All subcommands and flags.
 
+pub(crate) mod dataset;
 mod parse;
 pub(crate) mod plan;
 mod reproduce;
@@ -85,6 +86,13 @@ fn with_negative_numbers(command: clap::Command) -> clap::Command {
 pub(crate) enum Command {
     /// Plans and builds a store of a million records, looks up keys, and shows times and reads.
     Demo(Demo),
+    /// Builds, publishes and reads datasets: sharded, versioned stores in folders and object stores.
+    #[cfg(feature = "dataset")]
+    #[command(subcommand)]
+    Dataset(dataset::Dataset),
+    /// Builds, publishes and reads datasets: sharded, versioned stores (not in this build).
+    #[cfg(not(feature = "dataset"))]
+    Dataset(dataset::Missing),
     /// Builds, queries, describes and merges filters: files that say which lines are certainly not
     /// in a set.
     #[command(subcommand)]
@@ -235,8 +243,8 @@ Examples:
   oneread filter build rare.filter --kind dleft --rate 0.0004 < a    at a low rate
 
 A d-left filter with many more lines than --items says can be full; then there is an error, and no file.
-FILE appears whole or not at all. A command that is killed leaves a file .oneread-XXXXXX beside it, which
-can be removed.")]
+FILE appears whole or not at all. A command that is killed leaves FILE.unfinished, which the next one
+removes.")]
 pub(crate) struct Build {
     /// The file to write.
     pub(crate) file: PathBuf,

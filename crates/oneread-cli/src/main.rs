@@ -4,6 +4,7 @@
 //! bad use, suggestions and usage follow.
 
 mod args;
+mod dataset;
 mod demo;
 mod filter;
 mod lines;
@@ -56,6 +57,7 @@ fn run(args: Args) -> Result<Outcome> {
         Command::Demo(args) => demo::run(&args).map(|()| Outcome::Done),
         Command::Completions(args) => manual::completions(args.shell).map(|()| Outcome::Done),
         Command::Man(args) => manual::pages(args.out.as_deref()).map(|()| Outcome::Done),
+        Command::Dataset(command) => dataset::run(&command),
         Command::Filter(command) => filter::run(&command),
         Command::Plan(command) => plan::run(command).map(|()| Outcome::Done),
         Command::Reproduce(args) => reproduce::run(&args),

@@ -9,14 +9,24 @@ use oneread_store::{Error, Occupant, StoreLock};
 use tempfile::{Builder, tempfile_in};
 
 /// Writes a file with `write`, and returns its length. The file gets its name only once it is whole
-/// and on the medium. An existing file is replaced only if `replace` is set.
+/// and on the medium; until then it is FILE.unfinished, as for stores. An existing file is replaced
+/// only if `replace` is set.
+///
+/// The caller holds the [lock](reserve) of the name, so a FILE.unfinished that exists was left by a
+/// killed process.
 pub(crate) fn write_whole(
     path: &Path,
     replace: bool,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<u64> {
+    let mut unfinished = path.file_name().unwrap_or_default().to_owned();
+    unfinished.push(".unfinished");
+    match fs::remove_file(folder(path).join(&unfinished)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        removed => removed?,
+    }
     let mut builder = Builder::new();
-    builder.prefix(".oneread-");
+    builder.prefix(&unfinished).rand_bytes(0);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

@@ -11,6 +11,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use valkey_module::raw;
 
@@ -35,6 +36,109 @@ fn server() -> Option<(unsafe extern "C" fn(usize) -> *mut c_void, unsafe extern
     unsafe { Some((raw::RedisModule_TryAlloc.or(raw::RedisModule_Alloc)?, raw::RedisModule_Free?)) }
 }
 
+/// A function of the server that allocates a count of items of a size, set to 0.
+type Calloc = unsafe extern "C" fn(usize, usize) -> *mut c_void;
+
+/// `RedisModule_TryCalloc`, which Redis has from 7.4 on and Valkey from 8.0 on; else null.
+static TRY_CALLOC: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Looks for functions that not all servers have.
+pub(crate) fn on_load() {
+    // SAFETY: `GetApi` was resolved with all other functions; it writes a function's address, or
+    // leaves the null.
+    unsafe {
+        if let Some(get) = raw::RedisModule_GetApi {
+            let mut found: *mut c_void = std::ptr::null_mut();
+            get(c"RedisModule_TryCalloc".as_ptr(), (&raw mut found).cast());
+            TRY_CALLOC.store(found, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Below this size, writing zeros costs less than the system's fresh pages.
+const LARGE: usize = 1 << 20;
+
+/// Memory set to 0, or null. Large memory comes as pages that the system zeroes on first use.
+///
+/// # Safety
+/// Only with the server's functions, once the module is loaded.
+unsafe fn zeroed(
+    size: usize,
+    alloc: unsafe extern "C" fn(usize) -> *mut c_void,
+    free: unsafe extern "C" fn(*mut c_void),
+) -> *mut u8 {
+    let try_calloc = TRY_CALLOC.load(Ordering::Relaxed);
+    // SAFETY: the caller's; the pointer has the type of the function of its name, and memory is
+    // freed once.
+    unsafe {
+        if size < LARGE {
+            let given: *mut u8 = alloc(size).cast();
+            if !given.is_null() {
+                given.write_bytes(0, size);
+            }
+            return given;
+        }
+        if !try_calloc.is_null() {
+            return std::mem::transmute::<*mut c_void, Calloc>(try_calloc)(1, size).cast();
+        }
+        let Some(calloc) = raw::RedisModule_Calloc else { return std::ptr::null_mut() };
+        // `Calloc` ends the server when memory runs out, so this tries the size beforehand. Large
+        // memory is allocated by the thread of the commands alone.
+        let tried = alloc(size);
+        if tried.is_null() {
+            return std::ptr::null_mut();
+        }
+        free(tried);
+        calloc(1, size).cast()
+    }
+}
+
+/// Whether allocations are measured, and the bytes that they took.
+static IS_MEASURING: AtomicBool = AtomicBool::new(false);
+static MEASURED: AtomicUsize = AtomicUsize::new(0);
+
+/// The bytes of the server's memory that `make` allocates, with what the server's allocator adds.
+/// Only for commands: one thread runs them.
+pub(crate) fn measure<T>(make: impl FnOnce() -> T) -> usize {
+    MEASURED.store(0, Ordering::Relaxed);
+    IS_MEASURING.store(true, Ordering::Relaxed);
+    let made = make();
+    IS_MEASURING.store(false, Ordering::Relaxed);
+    drop(made);
+    MEASURED.load(Ordering::Relaxed)
+}
+
+#[cold]
+fn add_measured(given: *mut c_void) {
+    // SAFETY: the server just returned this address.
+    let bytes = unsafe { raw::RedisModule_MallocSize.map_or(0, |size| size(given)) };
+    MEASURED.fetch_add(bytes, Ordering::Relaxed);
+}
+
+/// The first address with this alignment behind the note of the server's address.
+///
+/// # Safety
+/// `given` has the bytes of [`padded`].
+unsafe fn aligned(given: *mut u8, align: usize) -> *mut u8 {
+    if given.is_null() {
+        return given;
+    }
+    // SAFETY: at least the requested bytes follow the stored address and at most `align` bytes of
+    // padding.
+    unsafe {
+        let start = given.add(NOTE);
+        let aligned = start.add(start.align_offset(align));
+        aligned.cast::<*mut u8>().sub(1).write_unaligned(given);
+        aligned
+    }
+}
+
+/// The bytes that hold the layout at any address.
+fn padded(layout: Layout) -> Option<usize> {
+    // The server's addresses are multiples of 8, so that the note fits into the padding.
+    layout.size().checked_add(layout.align())
+}
+
 // SAFETY: memory from the server's allocator goes back to it, and memory from the system's
 // allocator to that one; alignment is as described above.
 unsafe impl GlobalAlloc for FromServer {
@@ -43,25 +147,30 @@ unsafe impl GlobalAlloc for FromServer {
             // SAFETY: the caller keeps the contract of `alloc`.
             return unsafe { System.alloc(layout) };
         };
-        if layout.align() <= ALIGNED {
-            // SAFETY: any size is valid.
-            return unsafe { alloc(layout.size()) }.cast();
-        }
-        let Some(size) = layout.size().checked_add(layout.align() + NOTE) else {
-            return std::ptr::null_mut();
-        };
+        let is_aligned = layout.align() <= ALIGNED;
+        let size = if is_aligned { Some(layout.size()) } else { padded(layout) };
+        let Some(size) = size else { return std::ptr::null_mut() };
         // SAFETY: any size is valid.
-        let given: *mut u8 = unsafe { alloc(size) }.cast();
-        if given.is_null() {
-            return given;
+        let given = unsafe { alloc(size) };
+        if IS_MEASURING.load(Ordering::Relaxed) && !given.is_null() {
+            add_measured(given);
         }
-        // SAFETY: at least `size` bytes follow the stored address and at most `align` bytes of
-        // padding.
+        // SAFETY: the size has room for the alignment.
+        if is_aligned { given.cast() } else { unsafe { aligned(given.cast(), layout.align()) } }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        let Some((alloc, free)) = server() else {
+            // SAFETY: the caller keeps the contract of `alloc_zeroed`.
+            return unsafe { System.alloc_zeroed(layout) };
+        };
+        // SAFETY: any size is valid, and the padded one has room for the alignment.
         unsafe {
-            let start = given.add(NOTE);
-            let aligned = start.add(start.align_offset(layout.align()));
-            aligned.cast::<*mut u8>().sub(1).write_unaligned(given);
-            aligned
+            if layout.align() <= ALIGNED {
+                return zeroed(layout.size(), alloc, free);
+            }
+            let Some(size) = padded(layout) else { return std::ptr::null_mut() };
+            aligned(zeroed(size, alloc, free), layout.align())
         }
     }
 

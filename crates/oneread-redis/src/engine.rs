@@ -201,20 +201,6 @@ impl Context {
             ))
         };
     }
-
-    /// If the server only requests the positions of the keys, reports them and returns true.
-    pub(crate) fn tells_keys(&self, positions: impl Iterator<Item = usize>) -> bool {
-        // SAFETY: see the top.
-        unsafe {
-            if server!(RedisModule_IsKeysPositionRequest(self.0)) == 0 {
-                return false;
-            }
-            for position in positions {
-                server!(RedisModule_KeyAtPos(self.0, position as c_int));
-            }
-        }
-        true
-    }
 }
 
 /// The arguments of a command; number 0 is its name.

@@ -61,6 +61,7 @@ pub unsafe extern "C" fn RedisModule_OnLoad(
     if status != raw::REDISMODULE_OK as c_int {
         return raw::REDISMODULE_ERR as c_int;
     }
+    allocator::on_load();
     // SAFETY: the server passes `count` arguments.
     let (context, arguments) = unsafe { engine::on_load(context, arguments, count) };
     let loaded = settings::read_arguments(arguments)

@@ -135,7 +135,16 @@ pub(crate) fn read_arguments(arguments: Args<'_>) -> Result<(), String> {
     Ok(())
 }
 
+/// The names that RedisBloom's older documentation has for these arguments.
+const OLDER_NAMES: [(&str, &str); 3] = [
+    ("error_rate", "bf-error-rate"),
+    ("initial_size", "bf-initial-size"),
+    ("cf_max_expansions", "cf-max-expansions"),
+];
+
 fn read_argument(name: Arg<'_>, value: Arg<'_>) -> Result<(), String> {
+    let older = OLDER_NAMES.iter().find(|(older, _)| name.is(older)).map(|&(_, name)| name);
+    let is = |known: &str| name.is(known) || older == Some(known);
     let shown = String::from_utf8_lossy(value.bytes());
     if name.is("prefix") {
         let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
@@ -146,7 +155,7 @@ fn read_argument(name: Arg<'_>, value: Arg<'_>) -> Result<(), String> {
         _ = PREFIX.set(format!("{}.", shown.to_ascii_lowercase()));
         return Ok(());
     }
-    if let Some(number) = NUMBERS.iter().find(|number| name.is(number.name)) {
+    if let Some(number) = NUMBERS.iter().find(|number| is(number.name)) {
         let allowed = number.least..=number.most;
         let read = value.integer().filter(|value| allowed.contains(value));
         let read =
@@ -154,7 +163,7 @@ fn read_argument(name: Arg<'_>, value: Arg<'_>) -> Result<(), String> {
         number.value.store(read, Ordering::Relaxed);
         return Ok(());
     }
-    if let Some(rate) = RATES.iter().find(|rate| name.is(rate.name)) {
+    if let Some(rate) = RATES.iter().find(|rate| is(rate.name)) {
         let read =
             Rate::parse(value.bytes()).ok_or_else(|| format!("{} {shown}: between 0 and 1", rate.name))?;
         rate.bits.store(read.to_bits(), Ordering::Relaxed);

@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use valkey_module::raw;
 
+use crate::allocator::measure;
 use crate::engine::{Context, c_string, server};
 use crate::settings;
 use crate::values::{
-    BloomValue, CuckooValue, Dump, Refused, SketchValue, Slot, Value, length_of, strings, try_clone,
+    BloomValue, CuckooValue, Dump, Refused, SketchValue, Slot, TopValue, Value, length_of, strings, try_clone,
 };
 
 /// The version of the written format; other versions are refused.
@@ -67,11 +68,14 @@ kept!(
     }
 );
 
+kept!(TopValue, "oneread-t", "oneread.loadtop");
+
 /// Registers all types; fails if the server refuses one.
 pub(crate) fn register(context: &Context) -> Result<(), String> {
     register_one::<BloomValue>(context)?;
     register_one::<CuckooValue>(context)?;
-    register_one::<SketchValue>(context)
+    register_one::<SketchValue>(context)?;
+    register_one::<TopValue>(context)
 }
 
 fn register_one<V: Kept>(context: &Context) -> Result<(), String> {
@@ -90,7 +94,7 @@ fn register_one<V: Kept>(context: &Context) -> Result<(), String> {
         aux_save2: None,
         aux_save_triggers: 0,
         unlink: None,
-        defrag: None,
+        defrag: Some(defrag::<V>),
         copy2: None,
         free_effort2: None,
         mem_usage2: None,
@@ -124,15 +128,54 @@ unsafe extern "C" fn free<V: Kept>(value: *mut c_void) {
     drop(unsafe { Box::from_raw(value.cast::<Slot<V>>()) });
 }
 
+/// What a value takes. For a small one that is what a copy of it takes: what the structures and the
+/// allocator add to the content is most of it.
 unsafe extern "C" fn memory<V: Kept>(value: *const c_void) -> usize {
     // SAFETY: see `slot`.
-    unsafe { slot::<V>(value) }.byte_len()
+    let slot = unsafe { slot::<V>(value) };
+    let bytes = slot.byte_len();
+    if bytes > SHARES_PAGES {
+        return bytes;
+    }
+    match try_clone(slot) {
+        Ok(_) => measure(|| Box::new(slot.clone())),
+        Err(_) => bytes,
+    }
 }
 
 /// 1 per 64 KiB, so that lazy freeing moves large values to another thread.
 unsafe extern "C" fn free_effort<V: Kept>(_: *mut raw::RedisModuleString, value: *const c_void) -> usize {
     // SAFETY: see `slot`.
     1 + (unsafe { slot::<V>(value) }.byte_len() >> 16)
+}
+
+/// Values up to this size share pages with others, and so can leave holes.
+const SHARES_PAGES: usize = 1 << 16;
+
+/// Moves a value if the server says that its place is a hole in a sparse page. What the value owns
+/// was mostly allocated with it, and is copied as well, so that those pages empty too.
+unsafe extern "C" fn defrag<V: Kept>(
+    context: *mut raw::RedisModuleDefragCtx,
+    _: *mut raw::RedisModuleString,
+    value: *mut *mut c_void,
+) -> c_int {
+    const { assert!(align_of::<Slot<V>>() <= 16, "allocated by the server without padding") };
+    // SAFETY: the server passes a value of ours and forgets its address if this writes another one.
+    // `DefragAlloc` frees the old memory, to which nothing else points, and returns a copy.
+    unsafe {
+        let moved = server!(RedisModule_DefragAlloc(context, *value));
+        if moved.is_null() {
+            return 0;
+        }
+        *value = moved;
+        let slot = &mut *moved.cast::<Slot<V>>();
+        if slot.byte_len() <= SHARES_PAGES
+            && let Ok(copy) = try_clone(slot)
+        {
+            *slot = copy;
+        }
+    }
+    0
 }
 
 unsafe extern "C" fn copy<V: Kept>(
@@ -298,5 +341,40 @@ unsafe extern "C" fn rewrite<V: Kept>(
             }
         }
         Slot::Loading(loading) => loading.chunks().for_each(|(number, chunk)| emit(number, &chunk)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values::BloomOptions;
+
+    /// Moves memory as the server does if it lies in a sparse page.
+    unsafe extern "C" fn moving(_: *mut raw::RedisModuleDefragCtx, old: *mut c_void) -> *mut c_void {
+        // SAFETY: the value below is a box of this type, which is not used again.
+        unsafe {
+            let slot = *Box::from_raw(old.cast::<Slot<BloomValue>>());
+            Box::into_raw(Box::new(slot)).cast()
+        }
+    }
+
+    #[test]
+    fn a_moved_value_has_its_items() {
+        let options = BloomOptions { rate: 0.01, capacity: 100, expansion: 2, tightening: 0.85, seed: 1 };
+        let mut value = BloomValue::new(&options).expect("memory");
+        for item in 0..1000u32 {
+            value.add(&item.to_le_bytes(), u64::MAX).expect("memory");
+        }
+        let before = BloomValue::hand_over(Slot::Ready(value)).cast::<c_void>();
+        let mut held = before;
+        // SAFETY: one thread of this test program uses the function; the value is freed once.
+        unsafe {
+            raw::RedisModule_DefragAlloc = Some(moving);
+            assert_eq!(defrag::<BloomValue>(std::ptr::null_mut(), std::ptr::null_mut(), &mut held), 0);
+            assert_ne!(held, before);
+            let Slot::Ready(value) = slot::<BloomValue>(held) else { panic!("complete") };
+            assert!((0..1000u32).all(|item| value.contains(&item.to_le_bytes())));
+            free::<BloomValue>(held);
+        }
     }
 }

@@ -15,5 +15,7 @@ mod hostile;
 mod persistence;
 #[path = "it/python.rs"]
 mod python;
+#[path = "it/scripts.rs"]
+mod scripts;
 #[path = "it/server.rs"]
 mod server;

@@ -16,6 +16,7 @@
 //! | [`Sealed`] | looks up keys, one or many, and iterates over all pairs |
 //! | [`Store`], [`StoreOptions`], [`Batch`] | a store that changes, and loses nothing in a crash |
 //! | [`StoreLock`] | reserves the name of a store while it is built or replaced |
+//! | [`Guides`], [`Search`] | lookups for callers that fetch pages themselves, such as from object storage |
 //! | [`ReadAt`] | the source of a sealed store's bytes: a file, a memory map, memory, or your own |
 //! | [`verify()`] | checks that a store is undamaged, and lists the damage |
 //!
@@ -62,6 +63,8 @@ pub mod plan;
 mod read;
 mod sealed;
 mod solve;
+mod totals;
+mod verify;
 
 pub use build::{Builder, Progress, Report};
 pub use error::Error;
@@ -72,8 +75,12 @@ pub use live::{
 pub use options::{Duplicates, Options};
 pub use read::{FileReader, Hold, MapReader, ReadAt, Reads};
 pub use sealed::{
-    Damage, Iter, LevelStats, Sealed, Stats, Verification, verify, verify_in, verify_with_progress,
+    Guides, Iter, LevelStats, Sealed, Search, Stats, Step, verify, verify_in, verify_with_progress,
 };
+pub use verify::{Damage, Verification};
+
+/// The longest key, in bytes.
+pub const MAX_KEY_BYTES: usize = format::KEY_BYTES;
 
 #[cfg(doctest)]
 mod documents;

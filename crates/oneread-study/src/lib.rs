@@ -4,7 +4,8 @@
 //! - [`hash`]: hash families with theorems, and digesters for experiments.
 //! - [`filter`]: d-left filters balanced offline.
 //! - [`table`]: cuckoo hashing, linear probing, chaining, d-left hashing and Song's table.
-//! - [`plan`]: predictions for cuckoo hashing and linear probing.
+//! - [`plan`]: predictions for these tables, and for multilevel tables that move items.
+//! - [`solve`]: the smallest multilevel table, summary or map for given targets.
 //! - [`simulate`]: the behaviour of a multilevel table under churn.
 //! - [`summary`]: lazy deletion, the alternative to summaries with counters.
 //!
@@ -19,6 +20,7 @@ pub mod filter;
 pub mod hash;
 pub mod plan;
 pub mod simulate;
+pub mod solve;
 pub mod summary;
 pub mod table;
 

@@ -10,6 +10,8 @@ mod hash;
 mod plan;
 #[path = "it/simulate/mod.rs"]
 mod simulate;
+#[path = "it/solve/mod.rs"]
+mod solve;
 #[path = "it/summary/mod.rs"]
 mod summary;
 #[path = "it/table/mod.rs"]

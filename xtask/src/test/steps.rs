@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::{Effort, Step, tree, words};
 use crate::needs::Need;
 use crate::shell::{cargo, step};
-use crate::{fuzz, loom, miri, package, redis, report};
+use crate::{dataset, fuzz, loom, miri, package, redis, report};
 
 /// All targets share this time.
 const FUZZ_SECONDS: u64 = 60;
@@ -13,10 +13,14 @@ const FUZZ_SECONDS: u64 = 60;
 /// Cases per property test without `--all`; proptest's default is 256.
 const QUICK_CASES: &str = "32";
 
+/// The features of what the quick steps build: all but `dataset`, `cloud` and `parquet` of the
+/// command, whose dependencies take longer to compile than all others. The step `dataset` has these.
+const LIGHT: [&str; 2] = ["--features", "oneread/serde,oneread-store/tracing"];
+
 /// Part of the name of each test that runs the Python reader.
 const PYTHON_TESTS: &str = "python";
 
-pub(super) const STEPS: [Step; 16] = [
+pub(super) const STEPS: [Step; 17] = [
     Step {
         name: "tree",
         checks: "no stray files in the root",
@@ -47,7 +51,7 @@ pub(super) const STEPS: [Step; 16] = [
         is_quick: true,
         seconds: 60,
         needs: &[Need::Clippy],
-        run: |_| lints(&["--all-features"]),
+        run: |_| lints(&LIGHT),
     },
     Step {
         name: "no-std",
@@ -69,7 +73,7 @@ pub(super) const STEPS: [Step; 16] = [
         is_quick: true,
         seconds: 15,
         needs: &[],
-        run: |_| docs(&[]),
+        run: |_| docs(&LIGHT),
     },
     Step {
         name: "tests",
@@ -87,7 +91,7 @@ pub(super) const STEPS: [Step; 16] = [
         needs: &[Need::Clippy, Need::Libclang],
         run: |_| {
             lints(&["--workspace", "--all-features"])?;
-            docs(&["--workspace"])?;
+            docs(&["--workspace", "--all-features"])?;
             step("tests", &mut cargo(["test", "--quiet", "-p", "oneread-bench", "-p", "xtask"]))
         },
     },
@@ -99,8 +103,8 @@ pub(super) const STEPS: [Step; 16] = [
         needs: &[],
         run: |_| {
             // The `long` profile is optimized and keeps the checks of debug builds.
-            let long = ["test", "--profile", "long", "--all-features", "--lib", "--bins", "--tests"];
-            step("long tests", cargo(long).args(["--", "--ignored", "--skip", PYTHON_TESTS]))
+            let long = ["test", "--profile", "long", "--lib", "--bins", "--tests"];
+            step("long tests", cargo(long).args(LIGHT).args(["--", "--ignored", "--skip", PYTHON_TESTS]))
         },
     },
     Step {
@@ -113,6 +117,14 @@ pub(super) const STEPS: [Step; 16] = [
             let tests = ["test", "--all-features", "-p", "oneread", "--test", "structures", "--"];
             step("the reader", cargo(tests).args([PYTHON_TESTS, "--ignored"]))
         },
+    },
+    Step {
+        name: "dataset",
+        checks: "datasets: the crate and its command with all features, and a server of the S3 protocol",
+        is_quick: false,
+        seconds: 400,
+        needs: &[Need::Python, Need::S3Server],
+        run: |_| dataset::test(),
     },
     Step {
         name: "redis",
@@ -165,7 +177,8 @@ pub(super) const STEPS: [Step; 16] = [
 ];
 
 fn tests(effort: Effort) -> Result<()> {
-    let mut tests = cargo(["test", "--all-features"]);
+    let mut tests = cargo(["test"]);
+    tests.args(LIGHT);
     if effort == Effort::Quick {
         tests.env("PROPTEST_CASES", QUICK_CASES);
     }
@@ -177,6 +190,6 @@ fn lints(what: &[&str]) -> Result<()> {
 }
 
 fn docs(what: &[&str]) -> Result<()> {
-    let mut docs = cargo(["doc", "--no-deps", "--all-features"]);
+    let mut docs = cargo(["doc", "--no-deps"]);
     step("docs", docs.args(what).env("RUSTDOCFLAGS", "-D warnings"))
 }

@@ -6,18 +6,15 @@
 
 use anyhow::Result;
 use oneread::filter::{AtomicDLeftFilter, DLeftCountingFilter, DLeftFilter};
-use oneread::layout::{BucketBits, DLeftCountingLayout, DLeftLayout, Remainders};
+use oneread::layout::{BucketBits, DLeftCountingLayout, Remainders};
 use oneread::plan;
 
-use super::Subject;
-use super::filters::contest::{
-    Contender, Contenders, SEED, contest, foldhash, in_threads, in_words, made, removable, tally,
-};
+use super::filters::contest::{Contenders, SEED, contest, foldhash};
+use super::filters::ours::{batch, removing, removing_batch, shared, shared_batch, single};
 use super::filters::{ABSENT, contenders};
+use super::line;
 use crate::measure::Bench;
-use crate::workload::random_words;
-
-pub(crate) struct DLeft;
+use crate::workload::{in_words, random_words};
 
 /// Bits per key of the filters without deletion.
 const BITS_PER_KEY: usize = 16;
@@ -25,84 +22,35 @@ const BITS_PER_KEY: usize = 16;
 /// The rate that the filters with deletion are made for.
 const RATE: f64 = 0.002;
 
-impl Subject for DLeft {
-    fn name(&self) -> &'static str {
-        "dleft"
-    }
-
-    fn about(&self) -> &'static str {
-        "d-left filters beside fastbloom, qfilter and cuckoofilter"
-    }
-
-    fn run(&self, bench: &mut Bench) -> Result<()> {
-        let sizes: &[usize] =
-            if bench.effort().quick { &[100_000, 2_000_000] } else { &[100_000, 10_000_000, 40_000_000] };
-        for &n in sizes {
-            let label = in_words(n);
-            let keys = random_words(n + n.max(ABSENT), 1);
-            contest(bench, &format!("{label}, d-left 16"), (n, n), &keys, || fixed(n))?;
-            for threads in [1, 2] {
-                let name = format!("{label}, atomic, threads: {threads}");
-                contest(bench, &name, (n, n), &keys, || atomic(n, threads))?;
-            }
-            contest(bench, &format!("{label}, counting"), (n, n), &keys, || counting(n))?;
+pub(super) fn run(bench: &mut Bench) -> Result<()> {
+    for &n in bench.sizes(&[100_000, 2_000_000], &[100_000, 10_000_000, 40_000_000]) {
+        let label = in_words(n);
+        let keys = random_words(n + n.max(ABSENT), 1);
+        contest(bench, &format!("{label}, d-left 16"), (n, n), &keys, || fixed(n))?;
+        for threads in [1, 2] {
+            let name = format!("{label}, atomic, threads: {threads}");
+            contest(bench, &name, (n, n), &keys, || atomic(n, threads))?;
         }
-        Ok(())
+        contest(bench, &format!("{label}, counting"), (n, n), &keys, || counting(n))?;
     }
+    Ok(())
 }
-
-const ROOM: &str = "room for as many keys as were planned";
 
 /// Filters without deletion.
 fn fixed(n: usize) -> Result<Contenders<u64>> {
     let layout = plan::dleft::for_items(n as u64, BITS_PER_KEY as f64)?;
     let papers = plan::dleft::for_bits_per_key(3, n as u64, BITS_PER_KEY as f64, BucketBits::Bits64)?;
-    let batch = |name, layout| -> Result<Box<dyn Contender<u64>>> {
-        Ok(made(
-            name,
-            DLeftFilter::with_seed(layout, SEED)?,
-            |filter| filter.clear(),
-            |filter, keys: &[u64]| filter.insert_many(keys).expect(ROOM),
-            |filter, keys| {
-                let mut found = 0;
-                filter.contains_many(keys, |answer| found += usize::from(answer));
-                found
-            },
-            |filter| filter.byte_len(),
-        ))
-    };
-    let single = |name, layout| -> Result<Box<dyn Contender<u64>>> {
-        Ok(made(
-            name,
-            DLeftFilter::with_seed(layout, SEED)?,
-            |filter| filter.clear(),
-            |filter, keys: &[u64]| keys.iter().for_each(|key| _ = filter.insert(key).expect(ROOM)),
-            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-            |filter| filter.byte_len(),
-        ))
-    };
+    let ours = |layout| DLeftFilter::with_seed(layout, SEED);
     Ok(vec![
         // fastbloom, with the optimal number of hash functions.
         contenders::bloom(n, BITS_PER_KEY)?.swap_remove(0),
-        single("oneread d-left", layout)?,
-        scalar("oneread d-left, scalar", layout)?,
-        batch("oneread d-left, batch", layout)?,
+        single("oneread d-left", ours(layout)?),
+        single("oneread d-left, scalar", ours(layout)?.without_simd()),
+        batch("oneread d-left, batch", ours(layout)?),
         // The paper's layout: equal sub-tables, and a key's buckets are independent.
-        single("oneread d-left, paper's layout", papers)?,
-        batch("oneread d-left, paper's layout, batch", papers)?,
+        single("oneread d-left, paper's layout", ours(papers)?),
+        batch("oneread d-left, paper's layout, batch", ours(papers)?),
     ])
-}
-
-/// The filter without SIMD instructions.
-fn scalar(name: &str, layout: DLeftLayout) -> Result<Box<dyn Contender<u64>>> {
-    Ok(made(
-        name,
-        DLeftFilter::with_seed(layout, SEED)?.without_simd(),
-        |filter| filter.clear(),
-        |filter, keys: &[u64]| keys.iter().for_each(|key| _ = filter.insert(key).expect(ROOM)),
-        |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-        |filter| filter.byte_len(),
-    ))
 }
 
 /// Inserts from `threads` threads; looks up from one.
@@ -116,91 +64,25 @@ fn atomic(n: usize, threads: usize) -> Result<Contenders<u64>> {
         Ok(AtomicDLeftFilter::try_from(filter).expect("buckets of 64 bits"))
     };
     Ok(vec![
-        made(
-            "fastbloom atomic",
-            peer,
-            |filter| filter.clear(),
-            move |filter, keys: &[u64]| {
-                in_threads(threads, keys, |keys| keys.iter().for_each(|key| _ = filter.insert(key)));
-            },
-            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-            |filter| filter.num_bits() / 8,
-        ),
-        made(
-            "oneread atomic d-left",
-            ours()?,
-            |filter| filter.clear(),
-            move |filter, keys: &[u64]| {
-                in_threads(threads, keys, |keys| {
-                    keys.iter().for_each(|key| _ = filter.insert(key).expect(ROOM));
-                });
-            },
-            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-            |filter| filter.byte_len(),
-        ),
-        made(
-            "oneread atomic d-left, batch",
-            ours()?,
-            |filter| filter.clear(),
-            move |filter, keys: &[u64]| {
-                in_threads(threads, keys, |keys| filter.insert_many(keys).expect(ROOM));
-            },
-            |filter, keys| {
-                let mut found = 0;
-                filter.contains_many(keys, |answer| found += usize::from(answer));
-                found
-            },
-            |filter| filter.byte_len(),
-        ),
+        contenders::fastbloom_atomic(peer, threads),
+        shared("oneread atomic d-left", ours()?, threads),
+        shared_batch("oneread atomic d-left, batch", ours()?, threads),
     ])
 }
 
 /// Filters with deletion. The rate printed beside the times is that of new filters; ours is also
 /// planned for an aged filter.
 fn counting(n: usize) -> Result<Contenders<u64>> {
-    let quotient = qfilter::Filter::new_with_hasher(n as u64, RATE, foldhash())?;
-    // Fingerprints have 8 bits, which gives a rate of 2% to 3%; no lower rate is offered. Without
-    // spare room it loses keys near a power of two.
-    let cuckoo = move || cuckoofilter::CuckooFilter::<ahash::AHasher>::with_capacity(n + n / 16);
     let aged = plan::dleft_counting::for_rate(n as u64, RATE, plan::dleft_counting::LIFE)?;
     let new = plan::dleft_counting::for_rate(n as u64, RATE, 0.0)?;
+    let ours = |layout| DLeftCountingFilter::with_seed(layout, SEED);
     Ok(vec![
-        removable(
-            "qfilter",
-            quotient,
-            |filter| filter.clear(),
-            |filter, keys: &[u64]| {
-                keys.iter().for_each(|key| filter.insert_duplicated(key).expect(ROOM));
-            },
-            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-            |filter, keys| keys.iter().for_each(|key| assert!(filter.remove(key), "the key was inserted")),
-            |filter| filter.memory_usage(),
-        ),
-        removable(
-            "cuckoofilter",
-            cuckoo(),
-            move |filter| *filter = cuckoo(),
-            |filter, keys: &[u64]| keys.iter().for_each(|key| filter.add(key).expect(ROOM)),
-            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-            |filter, keys| keys.iter().for_each(|key| assert!(filter.delete(key), "the key was inserted")),
-            |filter| filter.memory_usage(),
-        ),
-        single_counting("oneread d-left counting", aged)?,
-        removable(
-            "oneread d-left counting, batch",
-            DLeftCountingFilter::with_seed(aged, SEED)?,
-            |filter| filter.clear(),
-            |filter, keys: &[u64]| filter.insert_many(keys).expect(ROOM),
-            |filter, keys| {
-                let mut found = 0;
-                filter.contains_many(keys, |answer| found += usize::from(answer));
-                found
-            },
-            |filter, keys| filter.remove_many(keys).expect("keys that were inserted"),
-            |filter| filter.byte_len(),
-        ),
-        single_counting("oneread d-left counting, not to age", new)?,
-        single_counting("oneread d-left counting, fixed", of_one_length(n)?)?,
+        line::quotient("qfilter", n, RATE)?,
+        line::cuckoo("cuckoofilter", n),
+        removing("oneread d-left counting", ours(aged)?),
+        removing_batch("oneread d-left counting, batch", ours(aged)?),
+        removing("oneread d-left counting, not to age", ours(new)?),
+        removing("oneread d-left counting, fixed", ours(of_one_length(n)?)?),
     ])
 }
 
@@ -208,16 +90,4 @@ fn counting(n: usize) -> Result<Contenders<u64>> {
 fn of_one_length(n: usize) -> Result<DLeftCountingLayout> {
     let layout = DLeftCountingLayout::new(3, (n as u64).div_ceil(3 * 6))?;
     Ok(layout.with_remainders(Remainders::Fixed)?.with_capacity(8)?)
-}
-
-fn single_counting(name: &str, layout: DLeftCountingLayout) -> Result<Box<dyn Contender<u64>>> {
-    Ok(removable(
-        name,
-        DLeftCountingFilter::with_seed(layout, SEED)?,
-        |filter| filter.clear(),
-        |filter, keys: &[u64]| keys.iter().for_each(|key| _ = filter.insert(key).expect(ROOM)),
-        |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-        |filter, keys| keys.iter().for_each(|key| filter.remove(key).expect("the key was inserted")),
-        |filter| filter.byte_len(),
-    ))
 }

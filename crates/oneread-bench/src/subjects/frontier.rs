@@ -8,32 +8,20 @@ use oneread::filter::{DLeftFilter, PlacedFilter};
 use oneread::hash::{Digester, Portable};
 use oneread::plan;
 
-use super::Subject;
 use super::filters::ABSENT;
 use super::filters::contenders::{blocked, bloom, others};
 use super::filters::contest::{Contender, Contenders, SEED, contest, made, tally};
+use super::filters::ours::single;
 use super::line;
 use crate::measure::Bench;
 use crate::workload::random_words;
 
-pub(crate) struct Frontier;
-
 /// The capacity of the quotient filter with 2^20 slots, where its bits per key are lowest.
 const ITEMS: usize = 990_000;
 
-impl Subject for Frontier {
-    fn name(&self) -> &'static str {
-        "frontier"
-    }
-
-    fn about(&self) -> &'static str {
-        "bits per key, rates and times of all filters"
-    }
-
-    fn run(&self, bench: &mut Bench) -> Result<()> {
-        let keys = random_words(ITEMS + ABSENT, 1);
-        contest(bench, "all filters", (ITEMS, ITEMS), &keys, all)
-    }
+pub(super) fn run(bench: &mut Bench) -> Result<()> {
+    let keys = random_words(ITEMS + ABSENT, 1);
+    contest(bench, "all filters", (ITEMS, ITEMS), &keys, all)
 }
 
 fn all() -> Result<Contenders<u64>> {
@@ -97,14 +85,7 @@ impl Contender<u64> for Renamed {
 
 fn d_left(n: usize, bits: f64) -> Result<Box<dyn Contender<u64>>> {
     let layout = plan::dleft::for_items(n as u64, bits)?;
-    Ok(made(
-        &format!("oneread d-left, {bits}"),
-        DLeftFilter::with_seed(layout, SEED)?,
-        |filter| filter.clear(),
-        |filter, keys: &[u64]| keys.iter().for_each(|key| _ = filter.insert(key).expect(line::ROOM)),
-        |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-        |filter| filter.byte_len(),
-    ))
+    Ok(single(&format!("oneread d-left, {bits}"), DLeftFilter::with_seed(layout, SEED)?))
 }
 
 fn placed(bits: u32) -> Box<dyn Contender<u64>> {

@@ -17,7 +17,6 @@ use oneread_study::hash::family::{
 };
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-use super::Subject;
 use crate::measure::{Bench, Contestant, timed};
 use crate::workload::{generator, random_bytes, random_words};
 
@@ -42,38 +41,26 @@ const SECRET: [u8; 16] = [1; 16];
 const FOLDHASH: &str = "foldhash";
 const XXH3: &str = "XXH3-128";
 
-pub(crate) struct Hash;
+pub(super) fn run(bench: &mut Bench) -> Result<()> {
+    let passes = if bench.effort().quick { 5 } else { 50 };
+    let words = random_words(WORDS, SEED);
+    let words = Keys { keys: &words, passes };
+    bench.contest("u64, independent", FOLDHASH, word_digests(words, Order::Independent));
+    bench.contest("u64, dependent", FOLDHASH, word_digests(words, Order::Dependent));
 
-impl Subject for Hash {
-    fn name(&self) -> &'static str {
-        "hash"
+    let bytes = random_bytes(BYTES, SEED);
+    for length in [16, 64, 1024] {
+        // Lengths are known only at run time, as for most keys.
+        let keys: Vec<&[u8]> = bytes.chunks_exact(black_box(length)).collect();
+        bench.contest(&format!("{length} bytes"), XXH3, byte_digests(Keys { keys: &keys, passes }));
     }
 
-    fn about(&self) -> &'static str {
-        "digests and hash families beside foldhash and XXH3"
-    }
-
-    fn run(&self, bench: &mut Bench) -> Result<()> {
-        let passes = if bench.effort().quick { 5 } else { 50 };
-        let words = random_words(WORDS, SEED);
-        let words = Keys { keys: &words, passes };
-        bench.contest("u64, independent", FOLDHASH, word_digests(words, Order::Independent));
-        bench.contest("u64, dependent", FOLDHASH, word_digests(words, Order::Dependent));
-
-        let bytes = random_bytes(BYTES, SEED);
-        for length in [16, 64, 1024] {
-            // Lengths are known only at run time, as for most keys.
-            let keys: Vec<&[u8]> = bytes.chunks_exact(black_box(length)).collect();
-            bench.contest(&format!("{length} bytes"), XXH3, byte_digests(Keys { keys: &keys, passes }));
-        }
-
-        bench.contest("u64, families", FOLDHASH, word_families(words)?);
-        let strings: Vec<&[u8]> = bytes.chunks_exact(black_box(8 * DIMENSION)).collect();
-        let vectors: Vec<[u64; DIMENSION]> = strings.iter().map(|string| vector(string)).collect();
-        let (strings, vectors) = (Keys { keys: &strings, passes }, Keys { keys: &vectors, passes });
-        bench.contest("64 bytes, families", XXH3, vector_families(strings, vectors)?);
-        Ok(())
-    }
+    bench.contest("u64, families", FOLDHASH, word_families(words)?);
+    let strings: Vec<&[u8]> = bytes.chunks_exact(black_box(8 * DIMENSION)).collect();
+    let vectors: Vec<[u64; DIMENSION]> = strings.iter().map(|string| vector(string)).collect();
+    let (strings, vectors) = (Keys { keys: &strings, passes }, Keys { keys: &vectors, passes });
+    bench.contest("64 bytes, families", XXH3, vector_families(strings, vectors)?);
+    Ok(())
 }
 
 /// The numbers of a string, as elements of the default field.

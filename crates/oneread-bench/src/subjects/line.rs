@@ -9,14 +9,11 @@ use oneread::filter::{LineFilter, ShardedLineFilter};
 use oneread::hash::Portable;
 use oneread::layout::LineLayout;
 
-use super::Subject;
-use super::filters::contest::{
-    Contender, Contenders, SEED, contest, foldhash, in_threads, in_words, made, removable, tally,
-};
+use super::filters::contenders;
+use super::filters::contest::{Contender, Contenders, SEED, contest, foldhash, removable, tally};
+use super::filters::ours::{ROOM, removing, removing_batch, shared, shared_batch};
 use crate::measure::Bench;
-use crate::workload::random_words;
-
-pub(crate) struct Line;
+use crate::workload::{in_words, random_words};
 
 /// Keys per slot, in percent.
 const LOADS: [f64; 3] = [90.0, 95.0, 97.0];
@@ -32,41 +29,27 @@ const BLOOM_BITS: f64 = 14.4;
 /// over log2(1/ε) to 0.01 bits.
 const ABSENT: usize = 32_000_000;
 
-impl Subject for Line {
-    fn name(&self) -> &'static str {
-        "line"
-    }
-
-    fn about(&self) -> &'static str {
-        "line filters beside qfilter, cuckoofilter and fastbloom"
-    }
-
-    fn run(&self, bench: &mut Bench) -> Result<()> {
-        // The first size is the capacity of the quotient filter with 2^20 slots, where it is
-        // smallest.
-        let sizes: &[usize] =
-            if bench.effort().quick { &[990_000, 10_000_000] } else { &[990_000, 10_000_000, 40_000_000] };
-        for &n in sizes {
-            let label = if n < 1_000_000 { "1M".to_owned() } else { in_words(n) };
-            let name = |contest: &str| format!("{label}, {contest}");
-            let contests = ["with removal", "loads", "Bloom", "sharded, threads: 1", "sharded, threads: 2"];
-            // Making 80 million keys takes long, so it is skipped if no contest needs them.
-            if !contests.iter().any(|contest| bench.wants(&name(contest))) {
-                continue;
-            }
-            let keys = random_words(n + n.max(ABSENT), 1);
-            contest(bench, &name(contests[0]), (n, n), &keys, || with_removal(n))?;
-            contest(bench, &name(contests[1]), (n, n), &keys, || loads(n))?;
-            contest(bench, &name(contests[2]), (n, n), &keys, || beside_bloom(n))?;
-            for (threads, contest_name) in [1, 2].into_iter().zip(&contests[3..]) {
-                contest(bench, &name(contest_name), (n, n), &keys, || sharded(n, threads))?;
-            }
+pub(super) fn run(bench: &mut Bench) -> Result<()> {
+    // The first size is the capacity of the quotient filter with 2^20 slots, where it is
+    // smallest.
+    for &n in bench.sizes(&[990_000, 10_000_000], &[990_000, 10_000_000, 40_000_000]) {
+        let label = if n < 1_000_000 { "1M".to_owned() } else { in_words(n) };
+        let name = |contest: &str| format!("{label}, {contest}");
+        let contests = ["with removal", "loads", "Bloom", "sharded, threads: 1", "sharded, threads: 2"];
+        // Making 80 million keys takes long, so it is skipped if no contest needs them.
+        if !contests.iter().any(|contest| bench.wants(&name(contest))) {
+            continue;
         }
-        Ok(())
+        let keys = random_words(n + n.max(ABSENT), 1);
+        contest(bench, &name(contests[0]), (n, n), &keys, || with_removal(n))?;
+        contest(bench, &name(contests[1]), (n, n), &keys, || loads(n))?;
+        contest(bench, &name(contests[2]), (n, n), &keys, || beside_bloom(n))?;
+        for (threads, contest_name) in [1, 2].into_iter().zip(&contests[3..]) {
+            contest(bench, &name(contest_name), (n, n), &keys, || sharded(n, threads))?;
+        }
     }
+    Ok(())
 }
-
-pub(super) const ROOM: &str = "room for as many keys as were planned";
 
 pub(super) fn layout(n: usize, bits: u32, percent: f64) -> Result<LineLayout> {
     let slots = f64::from(LineLayout::new(bits, 1)?.slots());
@@ -74,31 +57,11 @@ pub(super) fn layout(n: usize, bits: u32, percent: f64) -> Result<LineLayout> {
 }
 
 pub(super) fn single(name: &str, layout: LineLayout) -> Result<Box<dyn Contender<u64>>> {
-    Ok(removable(
-        name,
-        LineFilter::with_seed(layout, SEED)?,
-        |filter| filter.clear(),
-        |filter, keys: &[u64]| keys.iter().for_each(|key| _ = filter.insert(key).expect(ROOM)),
-        |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-        |filter, keys| keys.iter().for_each(|key| filter.remove(key).expect("the key was inserted")),
-        |filter| filter.byte_len(),
-    ))
+    Ok(removing(name, LineFilter::with_seed(layout, SEED)?))
 }
 
 fn batch(name: &str, layout: LineLayout) -> Result<Box<dyn Contender<u64>>> {
-    Ok(removable(
-        name,
-        LineFilter::with_seed(layout, SEED)?,
-        |filter| filter.clear(),
-        |filter, keys: &[u64]| filter.insert_many(keys).expect(ROOM),
-        |filter, keys| {
-            let mut found = 0;
-            filter.contains_many(keys, |answer| found += usize::from(answer));
-            found
-        },
-        |filter, keys| filter.remove_many(keys).expect("keys that were inserted"),
-        |filter| filter.byte_len(),
-    ))
+    Ok(removing_batch(name, LineFilter::with_seed(layout, SEED)?))
 }
 
 /// Its slots are a power of two: it is at its best with 990,000 keys, and has spare room with 10
@@ -156,14 +119,7 @@ fn beside_bloom(n: usize) -> Result<Contenders<u64>> {
     let bits = (BLOOM_BITS * n as f64) as usize;
     let peer = fastbloom::BloomFilter::with_num_bits(bits).hasher(foldhash()).expected_items(n);
     Ok(vec![
-        made(
-            "fastbloom",
-            peer,
-            |filter| filter.clear(),
-            |filter, keys: &[u64]| keys.iter().for_each(|key| _ = filter.insert(key)),
-            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-            |filter| filter.num_bits() / 8,
-        ),
+        contenders::fastbloom(peer),
         single("oneread line, 10 bits", layout(n, 10, 97.0)?)?,
         batch("oneread line, 10 bits, batch", layout(n, 10, 97.0)?)?,
     ])
@@ -177,41 +133,8 @@ fn sharded(n: usize, threads: usize) -> Result<Contenders<u64>> {
     let parts = layout(n / 250, 10, 95.0)?;
     let ours = || ShardedLineFilter::with_digester(parts, Portable::with_seed(SEED));
     Ok(vec![
-        made(
-            "fastbloom atomic",
-            peer,
-            |filter| filter.clear(),
-            move |filter, keys: &[u64]| {
-                in_threads(threads, keys, |keys| keys.iter().for_each(|key| _ = filter.insert(key)));
-            },
-            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-            |filter| filter.num_bits() / 8,
-        ),
-        made(
-            "oneread line, sharded",
-            ours()?,
-            |filter| filter.clear(),
-            move |filter, keys: &[u64]| {
-                in_threads(threads, keys, |keys| {
-                    keys.iter().for_each(|key| _ = filter.insert(key).expect(ROOM));
-                });
-            },
-            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-            |filter| filter.byte_len(),
-        ),
-        made(
-            "oneread line, sharded, batch",
-            ours()?,
-            |filter| filter.clear(),
-            move |filter, keys: &[u64]| {
-                in_threads(threads, keys, |keys| filter.insert_many(keys).expect(ROOM));
-            },
-            |filter, keys| {
-                let mut found = 0;
-                filter.contains_many(keys, |answer| found += usize::from(answer));
-                found
-            },
-            |filter| filter.byte_len(),
-        ),
+        contenders::fastbloom_atomic(peer, threads),
+        shared("oneread line, sharded", ours()?, threads),
+        shared_batch("oneread line, sharded, batch", ours()?, threads),
     ])
 }

@@ -16,30 +16,62 @@ use anyhow::Result;
 use crate::measure::Bench;
 
 /// A subject to measure beside other crates.
-pub(crate) trait Subject {
+pub(crate) struct Subject {
     /// The name on the command line.
-    fn name(&self) -> &'static str;
-
+    pub(crate) name: &'static str,
     /// One line on what it measures.
-    fn about(&self) -> &'static str;
-
+    pub(crate) about: &'static str,
     /// Runs its contests, one after the other.
-    fn run(&self, bench: &mut Bench) -> Result<()>;
+    pub(crate) run: fn(&mut Bench) -> Result<()>,
 }
 
 /// All subjects, in the order of the project.
-pub(crate) fn all() -> Vec<Box<dyn Subject>> {
-    vec![
-        Box::new(hash::Hash),
-        Box::new(filters::Filters),
-        Box::new(dleft::DLeft),
-        Box::new(line::Line),
-        Box::new(frontier::Frontier),
-        Box::new(plan::Plan),
-        Box::new(tables::Tables),
-        Box::new(maps::Maps),
-        Box::new(summaries::Summaries),
-        Box::new(store::Store),
-        Box::new(store::LiveStore),
-    ]
-}
+pub(crate) const ALL: [Subject; 11] = [
+    Subject { name: "hash", about: "digests and hash families beside foldhash and XXH3", run: hash::run },
+    Subject {
+        name: "filters",
+        about: "filters beside fastbloom, sbbf, xorf, qfilter and others",
+        run: filters::run,
+    },
+    Subject {
+        name: "dleft",
+        about: "d-left filters beside fastbloom, qfilter and cuckoofilter",
+        run: dleft::run,
+    },
+    Subject {
+        name: "line",
+        about: "line filters beside qfilter, cuckoofilter and fastbloom",
+        run: line::run,
+    },
+    Subject { name: "frontier", about: "bits per key, rates and times of all filters", run: frontier::run },
+    Subject {
+        name: "plan",
+        about: "plans of tables and summaries beside the recursion that the paper prints, on one core",
+        run: plan::run,
+    },
+    Subject {
+        name: "tables",
+        about: "multilevel tables and the lecture's, beside hashbrown and std",
+        run: tables::run,
+    },
+    Subject {
+        name: "maps",
+        about: "the bounded map beside hashbrown, griddle and std: rates, bytes, cache lines, churn",
+        run: maps::run,
+    },
+    Subject {
+        name: "summaries",
+        about: "summaries alone, beside the reads they save, a static function and hashbrown",
+        run: summaries::run,
+    },
+    Subject {
+        name: "store",
+        about: "the sealed store beside embedded stores: import, lookups warm and cold, disk and memory",
+        run: store::run,
+    },
+    Subject {
+        name: "store-live",
+        about: "the live store beside embedded stores: growth, churn, durable batches, disk and memory (also `store --live`)",
+        run: store::live::run,
+    },
+];

@@ -20,16 +20,41 @@ pub(crate) fn whole(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A number of bytes, with or without a power of 1024: 65536, 64e6, 64K, 256M, 2G or 1T.
+/// The units of bytes: K and `KiB` are 1024 bytes, KB is 1000.
+const UNITS: [(&str, u64); 13] = [
+    ("KIB", 1 << 10),
+    ("MIB", 1 << 20),
+    ("GIB", 1 << 30),
+    ("TIB", 1 << 40),
+    ("KB", 1000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("K", 1 << 10),
+    ("M", 1 << 20),
+    ("G", 1 << 30),
+    ("T", 1 << 40),
+    ("B", 1),
+];
+
+/// A number of bytes, with or without a unit: 65536, 64e6, 64K, 1.5G, `100 GB` or `2GiB`.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
-    let unit = text.chars().last().and_then(|last| "KMGT".find(last.to_ascii_uppercase()));
-    let (number, shift) = match unit {
-        Some(unit) => (&text[..text.len() - 1], 10 * (unit + 1)),
-        None => (text, 0),
-    };
-    let number = whole(number)
-        .map_err(|_| "expected a number of bytes, such as 65536, 64e6, 256M or 2G".to_owned())?;
-    number.checked_mul(1 << shift).ok_or_else(|| format!("expected fewer than 2^64 bytes, found {text}"))
+    let upper = text.trim().to_ascii_uppercase();
+    let unit = UNITS.iter().find_map(|(unit, bytes)| Some((upper.strip_suffix(unit)?.trim_end(), *bytes)));
+    let (number, unit) = unit.unwrap_or((&upper, 1));
+    let too_many = || format!("expected fewer than 2^64 bytes, found {text}");
+    if let Ok(number) = whole(number) {
+        return number.checked_mul(unit).ok_or_else(too_many);
+    }
+    match number.parse::<f64>() {
+        // Half a byte is a mistake, 1.5 GB is not.
+        Ok(number) if number >= 0.0 && unit > 1 => {
+            let bytes = number * unit as f64;
+            if bytes < u64::MAX as f64 { Ok(bytes as u64) } else { Err(too_many()) }
+        }
+        Ok(number) if number >= u64::MAX as f64 => Err(too_many()),
+        _ => Err("expected a number of bytes, such as 65536, 64e6, 256M, 1.5G or \"100 GB\"".to_owned()),
+    }
 }
 
 /// A ratio.
@@ -48,7 +73,7 @@ pub(crate) fn positive(text: &str) -> Result<f64, String> {
 }
 
 /// A whole number in a range, with or without an exponent: 10000 or 1e4.
-pub(super) fn whole_in(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<u64, String> + Clone {
+pub(crate) fn whole_in(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<u64, String> + Clone {
     move |text| within(whole(text)?, &range)
 }
 

@@ -10,8 +10,7 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use clap::builder::TypedValueParser;
 use oneread::hash::probes::SchemeName;
-use oneread::layout::{ListLayout, Semisort, Ties};
-use oneread::plan::moves::Policy;
+use oneread::layout::{Keep, ListLayout, Semisort, Ties};
 use serde::{Deserialize, Serialize};
 
 use super::parse::{fraction, one_of, positive, scheme, whole};
@@ -392,7 +391,7 @@ pub(crate) struct Restricted {
     pub(crate) fanout: Option<u64>,
     /// Which item a cell keeps.
     #[arg(long, default_value = "random", value_parser = policy())]
-    pub(crate) policy: Policy,
+    pub(crate) policy: Keep,
     /// Which of equally good items is kept (greedy).
     #[arg(long, default_value = "random", value_parser = ties())]
     pub(crate) ties: Ties,
@@ -418,9 +417,9 @@ fn list(text: &str) -> Result<ListLayout, String> {
 }
 
 /// Which item a cell keeps.
-fn policy() -> impl TypedValueParser<Value = Policy> {
+fn policy() -> impl TypedValueParser<Value = Keep> {
     one_of([
-        ("random", Policy::Random, "Any of them, with the same probability"),
-        ("greedy", Policy::Greedy(Ties::Random), "One of those whose next cell would get the most"),
+        ("random", Keep::Random, "Any of them, with the same probability"),
+        ("greedy", Keep::Greedy(Ties::Random), "One of those whose next cell would get the most"),
     ])
 }

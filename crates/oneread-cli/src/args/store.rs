@@ -470,7 +470,7 @@ pub(crate) struct Bench {
     pub(crate) json: bool,
 }
 
-fn rate(text: &str) -> Result<f64, String> {
+pub(crate) fn rate(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(rate) if RATES.contains(&rate) => Ok(rate),
         _ => Err(format!(

@@ -1,5 +1,7 @@
 //! The values of `--sweep`.
 
+use super::parse::bytes;
+
 /// The successive values of a flag.
 #[derive(Clone)]
 pub(crate) struct Sweep {
@@ -24,7 +26,8 @@ impl Sweep {
         let (field, range) = text.split_once('=').ok_or_else(syntax)?;
         let number = |text: &str| match text.replace('_', "").parse::<f64>() {
             Ok(number) if number.is_finite() => Ok(number),
-            _ => Err(syntax()),
+            Ok(_) => Err(syntax()),
+            Err(_) => bytes(text).map(|bytes| bytes as f64).map_err(|_| syntax()),
         };
         let parts: Vec<&str> = range.split("..").collect();
         let (first, last, step) = match parts[..] {

@@ -3,24 +3,20 @@
 use anyhow::{Result, bail};
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{BloomLayout, LayoutError, MAX_PLACES};
-use oneread::plan::bloom::{self, Accuracy};
+use oneread::plan::{Accuracy, bloom};
 
 use super::layout_file::LayoutFile;
 use super::plot::{self, Axis, Chart, Scale, Series, Shape};
 use super::report::Report;
-use super::sweep::Number;
+use super::sweep::{Numbers, numbers};
 use super::{Subject, given, refused, small};
 use crate::args::plan::Bloom;
 
 impl Subject for Bloom {
     type Planned = (u64, BloomLayout);
 
-    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
-        vec![
-            ("items", Number::Whole(&mut self.items.number)),
-            ("bits", Number::Whole(&mut self.bits)),
-            ("hashes", Number::Whole(&mut self.hashes)),
-        ]
+    fn numbers(&mut self) -> Numbers<'_> {
+        numbers![Whole { items: self.items.number, bits: self.bits, hashes: self.hashes }]
     }
 
     fn load(&mut self) -> Result<()> {

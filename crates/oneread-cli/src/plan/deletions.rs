@@ -6,7 +6,7 @@ use oneread_study::plan::deletion::{expected_moves_first_level, expected_moves_u
 
 use super::layout_file::LayoutFile;
 use super::report::Report;
-use super::sweep::Number;
+use super::sweep::{Numbers, numbers};
 use super::{Subject, given, refused, table};
 use crate::args::plan::Deletions;
 
@@ -14,9 +14,8 @@ impl Subject for Deletions {
     /// The table, including deleted items.
     type Planned = MultilevelLayout;
 
-    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
-        let mut numbers =
-            vec![("alive", Number::Whole(&mut self.alive)), ("deleted", Number::Whole(&mut self.deleted))];
+    fn numbers(&mut self) -> Numbers<'_> {
+        let mut numbers = numbers![Whole { alive: self.alive, deleted: self.deleted }];
         numbers.extend(self.table.numbers());
         numbers
     }

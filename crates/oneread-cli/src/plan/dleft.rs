@@ -7,7 +7,7 @@ use oneread::plan::dleft;
 use super::layout_file::LayoutFile;
 use super::plot::{self, Axis, Chart, Scale, Series, Shape};
 use super::report::Report;
-use super::sweep::Number;
+use super::sweep::{Numbers, numbers};
 use super::{Subject, given, refused, small};
 use crate::args::plan::Dleft;
 
@@ -20,15 +20,13 @@ const DEFAULT_BUCKET_BITS: u64 = 64;
 const DEFAULT_BUCKETS: u64 = 4096;
 
 impl Subject for Dleft {
-    type Planned = (DLeftLayout, dleft::Plan);
+    type Planned = (DLeftLayout, dleft::DLeftPlan);
 
-    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
-        vec![
-            ("subtables", Number::Whole(&mut self.subtables)),
-            ("load", Number::Real(&mut self.load)),
-            ("bucket_bits", Number::Whole(&mut self.bucket_bits)),
-            ("group", Number::Whole(&mut self.group)),
-            ("buckets", Number::Whole(&mut self.buckets)),
+    fn numbers(&mut self) -> Numbers<'_> {
+        numbers![
+            Whole { subtables: self.subtables },
+            Real { load: self.load },
+            Whole { bucket_bits: self.bucket_bits, group: self.group, buckets: self.buckets }
         ]
     }
 
@@ -124,7 +122,7 @@ impl Dleft {
     }
 }
 
-fn loads(plan: &dleft::Plan, load: f64) -> Chart {
+fn loads(plan: &dleft::DLeftPlan, load: f64) -> Chart {
     /// Rarer loads would flatten the rest of the chart.
     const LEAST: f64 = 1e-20;
     let fractions = plan.load_fraction.iter().copied();
@@ -142,7 +140,7 @@ fn loads(plan: &dleft::Plan, load: f64) -> Chart {
 }
 
 /// The false positives of emptier and fuller filters.
-fn against_bits(layout: DLeftLayout, here: &dleft::Plan, load: f64) -> Result<Chart> {
+fn against_bits(layout: DLeftLayout, here: &dleft::DLeftPlan, load: f64) -> Result<Chart> {
     const POINTS: u32 = 60;
     let bucket_bits = f64::from(layout.bucket_bits().bits());
     // From full to half of the planned load.

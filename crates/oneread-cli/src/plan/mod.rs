@@ -22,7 +22,7 @@ use oneread::layout::LayoutError;
 use crate::args::plan::{Command, Plan, Summary};
 use crate::output::{print, print_json};
 use report::Report;
-use sweep::Number;
+use sweep::Numbers;
 
 /// A plan: flags that can be set, and a report made of them.
 trait Subject: Args {
@@ -30,7 +30,7 @@ trait Subject: Args {
     type Planned;
 
     /// The flags that take one number, by their names in the output.
-    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)>;
+    fn numbers(&mut self) -> Numbers<'_>;
 
     /// Sets the flags from a layout file, if one is named.
     fn load(&mut self) -> Result<()> {

@@ -6,15 +6,15 @@ use oneread::plan::multilevel::{MultilevelPlan, expected_approximate};
 use super::layout_file::LayoutFile;
 use super::plot::{self, Axis, Chart, Scale, Series, Shape};
 use super::report::Report;
-use super::sweep::Number;
+use super::sweep::{Numbers, numbers};
 use super::{Subject, table};
 use crate::args::plan::Multilevel;
 
 impl Subject for Multilevel {
     type Planned = MultilevelPlan;
 
-    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
-        let mut numbers = vec![("items", Number::Whole(&mut self.items.number))];
+    fn numbers(&mut self) -> Numbers<'_> {
+        let mut numbers = numbers![Whole { items: self.items.number }];
         numbers.extend(self.table.numbers());
         numbers
     }

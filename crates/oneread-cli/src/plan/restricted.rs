@@ -1,10 +1,11 @@
 //! `oneread plan restricted`.
 
 use anyhow::{Result, anyhow};
-use oneread::plan::moves::{self, Policy, restricted};
+use oneread::layout::Keep;
+use oneread_study::plan::moves::{self, restricted};
 
 use super::report::Report;
-use super::sweep::Number;
+use super::sweep::{Numbers, numbers};
 use super::{Subject, given, small};
 use crate::args::plan::Restricted;
 
@@ -16,18 +17,14 @@ const MIN_STASH: f64 = 1e-80;
 impl Subject for Restricted {
     type Planned = moves::Restricted;
 
-    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
-        vec![
-            ("items", Number::Whole(&mut self.items.number)),
-            ("levels", Number::Whole(&mut self.levels)),
-            ("fanout", Number::Whole(&mut self.fanout)),
-        ]
+    fn numbers(&mut self) -> Numbers<'_> {
+        numbers![Whole { items: self.items.number, levels: self.levels, fanout: self.fanout }]
     }
 
     fn plan(&self, _: Option<&Self::Planned>) -> Result<Self::Planned> {
         let policy = match self.policy {
-            Policy::Random => Policy::Random,
-            Policy::Greedy(_) => Policy::Greedy(self.ties),
+            Keep::Random => Keep::Random,
+            Keep::Greedy(_) => Keep::Greedy(self.ties),
         };
         let levels = small(given(self.levels, "levels")?, "levels")?;
         restricted(self.items.given()?, levels, small(self.fanout(), "fanout")?, policy)

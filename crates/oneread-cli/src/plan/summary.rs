@@ -7,14 +7,13 @@ use oneread::layout::{
     SingleFilterLayout, SummaryLayout,
 };
 use oneread::plan::multilevel::MultilevelPlan;
-use oneread::plan::summary::{
-    Churned, SummaryPlan, churned, churned_single, hashes_for_failures, hashes_for_false_positives,
-};
+use oneread::plan::summary::{SummaryPlan, hashes_for_failures, hashes_for_false_positives};
+use oneread_study::plan::summary::{Churned, churned, churned_single};
 
 use super::layout_file::LayoutFile;
 use super::plot::{self, Axis, Chart, Scale, Series, Shape};
 use super::report::Report;
-use super::sweep::Number;
+use super::sweep::{Number, Numbers, numbers};
 use super::{Subject, given, refused, small, table};
 use crate::args::plan::{BitsAndHashes, Churn, Interpolation, Multiple, Single, Summarized, Table};
 
@@ -24,7 +23,7 @@ trait Kind: Args {
     const NAME: &'static str;
 
     /// The flags that take one number.
-    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)>;
+    fn numbers(&mut self) -> Numbers<'_>;
 
     /// Sets the flags, and returns the levels and slots of the file.
     fn take(&mut self, file: LayoutFile) -> Result<(Vec<u64>, u64)>;
@@ -41,7 +40,7 @@ trait Kind: Args {
 impl<K: Kind> Subject for Summarized<K> {
     type Planned = SummaryPlan;
 
-    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
+    fn numbers(&mut self) -> Numbers<'_> {
         let mut numbers = self.kind.numbers();
         numbers.push(("items", Number::Whole(&mut self.items.number)));
         numbers.extend(self.table.numbers());
@@ -178,8 +177,8 @@ fn factors() -> impl Iterator<Item = f64> {
 impl Kind for Interpolation {
     const NAME: &'static str = "interpolation";
 
-    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
-        vec![("fingerprint_bits", Number::Whole(&mut self.fingerprint_bits))]
+    fn numbers(&mut self) -> Numbers<'_> {
+        numbers![Whole { fingerprint_bits: self.fingerprint_bits }]
     }
 
     fn take(&mut self, file: LayoutFile) -> Result<(Vec<u64>, u64)> {
@@ -212,8 +211,8 @@ impl Kind for Interpolation {
 impl Kind for Single {
     const NAME: &'static str = "single filter";
 
-    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
-        vec![("cells", Number::Whole(&mut self.cells)), ("hashes", Number::Whole(&mut self.hashes))]
+    fn numbers(&mut self) -> Numbers<'_> {
+        numbers![Whole { cells: self.cells, hashes: self.hashes }]
     }
 
     fn take(&mut self, file: LayoutFile) -> Result<(Vec<u64>, u64)> {
@@ -266,7 +265,7 @@ impl Single {
 impl Kind for Multiple {
     const NAME: &'static str = "multiple filters";
 
-    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
+    fn numbers(&mut self) -> Numbers<'_> {
         vec![]
     }
 

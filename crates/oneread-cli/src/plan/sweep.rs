@@ -15,6 +15,17 @@ pub(super) enum Number<'a> {
     Real(&'a mut Option<f64>),
 }
 
+/// The numbers of a subject, by their names in the output.
+pub(super) type Numbers<'a> = Vec<(&'static str, Number<'a>)>;
+
+/// Makes [`Numbers`] of fields: `numbers![Whole { items: self.items }, Real { rate: self.rate }]`.
+macro_rules! numbers {
+    ($($kind:ident { $($name:ident: $slot:expr),+ }),*) => {
+        vec![$($((stringify!($name), $crate::plan::sweep::Number::$kind(&mut $slot))),+),*]
+    };
+}
+pub(super) use numbers;
+
 /// The most values, so that a mistake in a step does not take all day.
 const MAX_VALUES: u64 = 10_000;
 

@@ -2,11 +2,12 @@
 
 use anyhow::{Result, bail};
 use oneread::layout::MultilevelLayout;
-use oneread::plan::multilevel::{Accuracy, MultilevelPlan};
+use oneread::plan::Accuracy;
+use oneread::plan::multilevel::MultilevelPlan;
 
 use super::layout_file::LayoutFile;
 use super::report::Report;
-use super::sweep::Number;
+use super::sweep::{Numbers, numbers};
 use super::{given, refused, small};
 use crate::args::plan::{Files, Items, Table};
 
@@ -39,13 +40,11 @@ impl Table {
     }
 
     /// The flags that take one number.
-    pub(super) fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
-        vec![
-            ("first_level", Number::Whole(&mut self.first_level)),
-            ("buckets_per_item", Number::Real(&mut self.buckets_per_item)),
-            ("ratio", Number::Real(&mut self.ratio)),
-            ("level_count", Number::Whole(&mut self.level_count)),
-            ("slots", Number::Whole(&mut self.slots)),
+    pub(super) fn numbers(&mut self) -> Numbers<'_> {
+        numbers![
+            Whole { first_level: self.first_level },
+            Real { buckets_per_item: self.buckets_per_item, ratio: self.ratio },
+            Whole { level_count: self.level_count, slots: self.slots }
         ]
     }
 
@@ -113,7 +112,7 @@ pub(super) fn with_accuracy(report: Report, plan: &MultilevelPlan) -> Report {
     /// The accuracy that the library promises for exact plans.
     const EXACT: f64 = 1e-10;
     let (accuracy, error) = match plan.accuracy() {
-        Accuracy::Exact { .. } => ("exact", EXACT),
+        Accuracy::Exact => ("exact", EXACT),
         Accuracy::Close { relative_error } => ("close", relative_error),
         // A crisis is almost certain there.
         Accuracy::Overloaded => ("overloaded", f64::NAN),

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use crate::args::store::Format;
 
 /// The names of the two columns or fields.
-pub(super) const KEY: &str = "key";
+pub(crate) const KEY: &str = "key";
 pub(super) const VALUE: &str = "value";
 
 /// The suffix of JSON field names whose bytes are in base64.
@@ -15,7 +15,7 @@ pub(super) const ENCODED: &str = "_base64";
 const QUOTE: u8 = b'"';
 
 /// The delimiter of fields; JSON Lines have none.
-pub(super) const fn delimiter(format: Format) -> Option<u8> {
+pub(crate) const fn delimiter(format: Format) -> Option<u8> {
     match format {
         Format::Csv => Some(b','),
         Format::Tsv => Some(b'\t'),
@@ -80,7 +80,7 @@ fn is_object(value: &[u8]) -> bool {
 }
 
 /// The fields of a CSV row without its line end.
-fn fields(row: &[u8]) -> Vec<Vec<u8>> {
+pub(crate) fn fields(row: &[u8]) -> Vec<Vec<u8>> {
     let mut fields = Vec::new();
     let mut parser = csv_core::Reader::new();
     let (mut rest, mut field) = (row, Vec::new());

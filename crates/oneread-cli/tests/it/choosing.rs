@@ -8,8 +8,9 @@ use std::path::Path;
 
 use oneread::layout::MultilevelLayout;
 use oneread::plan::multilevel::MultilevelPlan;
-use oneread::plan::solve::{self, FilterTargets, Goal, MapTargets, Needs, PlannedSummary, SummaryTargets};
+use oneread::plan::solve::{FilterTargets, Needs, filter};
 use oneread_store::plan::StoreTargets;
+use oneread_study::solve::{self, Goal, MapTargets, SummaryTargets};
 
 /// Set by `cargo xtask choosing`.
 const UPDATE: &str = "ONEREAD_UPDATE_CHOOSING";
@@ -42,7 +43,7 @@ fn filters() -> String {
     let cases = [
         ("membership, in the fewest bits", 0.01, none),
         ("one cache line per lookup", 0.01, Needs { one_line: true, ..none }),
-        ("a low rate; one page of a file per lookup", 1e-4, Needs { one_page: true, ..none }),
+        ("one page per lookup of a mapped file", 1e-4, Needs { one_page: true, ..none }),
         ("many threads", 0.01, Needs { threads: true, ..none }),
         ("removals", 0.01, delete),
         ("removals at a lower rate", 0.001, delete),
@@ -54,7 +55,7 @@ fn filters() -> String {
         .to_owned();
     for (need, rate, needs) in cases {
         let targets = FilterTargets { items: KEYS, rate, needs, bytes: None };
-        let best = solve::filter(&targets).expect("a filter").best;
+        let best = filter(&targets).expect("a filter").best;
         text += &format!(
             "| {need} | {} | `{}` | {:.1} | {} | {:.1} | {:.1} |\n",
             percent(rate),
@@ -78,7 +79,7 @@ fn maps() -> String {
     let table = MultilevelPlan::new(&layout, 10_000).expect("its plan");
     let bits = |goal: Goal| {
         let targets = SummaryTargets { false_positive: 0.00617, goal, bytes: None };
-        let best: PlannedSummary = solve::summary(&table, &targets, None).expect("a summary").best;
+        let best = solve::summary(&table, &targets, None).expect("a summary").best;
         8.0 * best.total_bytes() as f64 / 10_000.0
     };
     let (never, seldom) =
@@ -87,9 +88,10 @@ fn maps() -> String {
         "| you need | take | memory |\n| --- | --- | --- |\n\
          | entries that come and go, nearly full, no slow operation | `BoundedMap` | {:.1} bytes per 16-byte entry \
          |\n\
-         | at most one bucket read per level | `MultilevelTable` | {:.1} places per entry in eight levels |\n\
-         | one bucket read per hit | `Summarized` | plus {seldom:.1} bits per entry for one extra read per \
-         thousand hits, or {never:.1} for a probability of 5e-12 that any hit reads twice |\n",
+         | a bounded number of reads, without a summary in memory | `MultilevelTable` | {:.1} slots per entry, in \
+         eight levels |\n\
+         | one read per hit, from slow memory | `Summarized` | a `MultilevelTable`, and {seldom:.1} bits of fast \
+         memory per entry if 1 in 1,000 hits may read twice, or {never:.1} if no hit may (probability 5e-12) |\n",
         bounded.bytes_per_entry(),
         1.0 / multilevel.load,
     )

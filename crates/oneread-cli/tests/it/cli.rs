@@ -1,17 +1,10 @@
 //! The command from a user's view: its output, and its exit codes.
 
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-fn oneread(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_oneread")).args(args).output().expect("the command starts")
-}
-
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).expect("UTF-8")
-}
+use super::shell::{command, oneread, run_in, survives_a_reader_that_hangs_up, text};
 
 #[test]
 fn demo_builds_a_store_that_reads_as_planned() {
@@ -103,12 +96,7 @@ fn numbers_have_exponents_and_sizes_have_units_everywhere() {
         "store bench s --lookups 1e1",
         "store stats s --measure 1e1",
     ] {
-        let output = Command::new(env!("CARGO_BIN_EXE_oneread"))
-            .args(args.split(' '))
-            .current_dir(folder.path())
-            .stdin(Stdio::null())
-            .output()
-            .expect("the command runs");
+        let output = run_in(folder.path(), args);
         assert_eq!(output.status.code(), Some(0), "{args}: {}", text(&output.stderr));
     }
 }
@@ -128,15 +116,7 @@ fn help_goes_to_stdout_when_asked_for_and_to_stderr_when_not() {
 
 #[test]
 fn a_reader_that_hangs_up_is_no_failure() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_oneread"))
-        .args(["demo", "--keys", "1"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command starts");
-    drop(child.stdout.take());
-    let output = child.wait_with_output().expect("the command ends");
-    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
+    survives_a_reader_that_hangs_up(command().args(["demo", "--keys", "1"]));
 }
 
 #[test]

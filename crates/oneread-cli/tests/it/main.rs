@@ -3,13 +3,14 @@
 mod beside;
 mod choosing;
 mod cli;
+mod dataset;
 mod filter;
-mod filter_change;
 mod guide;
 mod manual;
 mod plan;
 mod promises;
 mod reproduce;
+mod shell;
 mod simulate;
 mod solve;
 mod store;

@@ -1,16 +1,12 @@
 //! `oneread completions` and `oneread man`: what a shell and `man` make of them.
 
 use std::fs;
-use std::process::{Command, Output};
+use std::process::Command;
 
-fn oneread(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_oneread")).args(args).output().expect("the command starts")
-}
+use super::shell::{oneread, succeeded};
 
 fn printed(args: &[&str]) -> String {
-    let output = oneread(args);
-    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]), "{args:?}");
-    String::from_utf8(output.stdout).expect("UTF-8")
+    succeeded(&oneread(args), &args.join(" ")).to_owned()
 }
 
 #[test]
@@ -68,6 +64,8 @@ fn every_subcommand_has_a_manual_page() {
         let file = out.join(format!("{page}.1"));
         let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{page}.1: {error}"));
         assert!(text.contains(".TH") && text.contains(".SH SYNOPSIS"), "{page}");
+        let source = concat!("\"oneread ", env!("CARGO_PKG_VERSION"), "\"");
+        assert!(text.contains(source), "{page}: {}", text.lines().take(5).collect::<String>());
         at += 1;
     }
     assert!(pages.len() > 30, "{pages:?}");

@@ -1,22 +1,17 @@
 //! `oneread simulate` from a user's view.
 
-use std::process::{Command, Output};
+use std::process::Output;
 
 use serde_json::Value;
 
+use super::shell::{oneread, succeeded};
+
 fn simulate(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_oneread"))
-        .arg("simulate")
-        .args(args)
-        .output()
-        .expect("the command starts")
+    oneread(&[&["simulate"], args].concat())
 }
 
 fn document(args: &[&str]) -> Value {
-    let output = simulate(args);
-    let message = String::from_utf8_lossy(&output.stderr);
-    assert_eq!((output.status.code(), message.as_ref()), (Some(0), ""), "{args:?}");
-    serde_json::from_slice(&output.stdout).expect("JSON")
+    serde_json::from_str(succeeded(&simulate(args), &args.join(" "))).expect("JSON")
 }
 
 #[test]

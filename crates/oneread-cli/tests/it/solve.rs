@@ -3,31 +3,25 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::time::{Duration, Instant};
 
 use oneread_store::plan::{StoreTargets, solve};
 use oneread_store::{Builder, Options};
 use serde_json::Value;
 
+use super::shell::{oneread, run_in, succeeded, text};
+
 /// The tables of Kirsch and Mitzenmacher.
 const TEN_THOUSAND: &str = "--items 10000 --levels 40000,10000,5000,2500,2500";
 const HUNDRED_THOUSAND: &str = "--items 100000 --levels 400000,100000,50000,25000,12500,12500";
 
 fn run(directory: &Path, args: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_oneread"))
-        .arg("plan")
-        .args(args.split_whitespace())
-        .current_dir(directory)
-        .output()
-        .expect("the command starts")
+    run_in(directory, &format!("plan {args}"))
 }
 
 fn done(directory: &Path, args: &str) -> String {
-    let output = run(directory, args);
-    let stderr = String::from_utf8(output.stderr).expect("UTF-8");
-    assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""), "{args}");
-    String::from_utf8(output.stdout).expect("UTF-8")
+    succeeded(&run(directory, args), args).to_owned()
 }
 
 fn json(args: &str) -> Value {
@@ -129,11 +123,7 @@ fn a_store_is_as_large_as_it_was_solved() {
         let close = |found: u64, planned: u64| (found as f64 / planned as f64 - 1.0).abs();
         let disk_bytes = fs::metadata(&path).unwrap().len();
         assert!(close(disk_bytes, planned.disk_bytes) < 0.02, "{disk_bytes} for {planned:?}");
-        let stats = Command::new(env!("CARGO_BIN_EXE_oneread"))
-            .args(["store", "stats", "--json"])
-            .arg(&path)
-            .output()
-            .unwrap();
+        let stats = oneread(&["store", "stats", "--json", path.to_str().unwrap()]);
         let stats: Value = serde_json::from_slice(&stats.stdout).unwrap();
         // One byte of a six-byte filter is 17%, and which level has one more is random.
         let ram_bytes = whole(&stats, "ram_bytes");
@@ -195,4 +185,57 @@ fn a_store_is_solved_for_the_memory_there_is() {
     assert!(refused("solve store --items 100e6 --ram-bytes 1K").contains("instead of 1024"));
     assert!(refused("solve store --items 1e20 --ram-bytes 64M").contains("up to 1.8e19, found 1e20"));
     assert!(refused("solve store --items 10 --ram-bytes 64X").contains("256M"));
+}
+
+/// The counterparts of the test above: a rate, odds or a stash that are not named are as low as the
+/// memory allows.
+#[test]
+fn filters_and_tables_are_solved_for_the_memory_there_is() {
+    // 120·2^20 bytes for 10^8 keys are 10.07 bits per key, where a Bloom filter errs at
+    // 0.6185^10.07 = 0.0079.
+    let solved = json("solve filter --items 1e8 --memory 120M");
+    let most = 125_829_120;
+    assert!((most / 100 * 99..=most).contains(&whole(&solved, "bytes")), "{solved}");
+    assert!((0.0077..0.0081).contains(&real(&solved, "false_positive")), "{solved}");
+    let rate = real(&solved, "false_positive");
+    // A tenth less cannot be had in this memory.
+    let less = refused(&format!("solve filter --items 1e8 --memory 120M --rate {}", 0.9 * rate));
+    assert!(less.contains("bytes") && less.contains("false_positive"), "{less}");
+    assert!(refused("solve filter --items 1e8 --memory 1K").contains("instead of 1024"));
+
+    // The same table, by buckets and by bytes; with more buckets a crisis is rarer.
+    let args = "solve table --items 1000 --level-count 5";
+    let solved = json(&format!("{args} --buckets-per-item 4"));
+    let odds = real(&solved, "crisis_probability");
+    assert!(whole(&solved, "buckets") <= 4000 && odds < 0.01, "{solved}");
+    assert_eq!(json(&format!("{args} --bytes 64kB --bucket-bytes 16"))["crisis_probability"], odds);
+    let larger = json(&format!("{args} --buckets-per-item 5"));
+    assert!(real(&larger, "crisis_probability") < odds / 2.0, "{larger}");
+    assert!(refused(&format!("{args} --buckets-per-item 4 --crisis {}", 0.9 * odds)).contains("buckets"));
+    let churned = json(&format!("{args} --churn --buckets-per-item 3"));
+    assert!(whole(&churned, "buckets") <= 3000 && real(&churned, "expected_stash") < 30.0, "{churned}");
+    assert!(refused("solve table --items 1000 --buckets-per-item 0.0001").contains("--buckets-per-item"));
+}
+
+/// K and `KiB` are powers of 1024, KB is one of 1000; fractions of a unit are sizes too.
+#[test]
+fn sizes_take_units() {
+    let bytes = |memory: &str| {
+        let output =
+            oneread(&["plan", "solve", "filter", "--items", "10", "--rate", "0.01", "--memory", memory]);
+        text(&output.stderr).to_owned()
+    };
+    for (memory, bytes_found) in [("1B", "1"), ("0.002KB", "2"), ("3 b", "3"), ("4", "4"), ("5e0", "5")] {
+        assert!(bytes(memory).contains(&format!("instead of {bytes_found}")), "{memory}: {}", bytes(memory));
+    }
+    for memory in ["1.5G", "100 GB", "2GiB", "64M", "1e8"] {
+        assert_eq!(bytes(memory), "", "{memory}");
+    }
+    for memory in ["1.5", "64X", "", "K", "1e30GB", "NaN K", "infK"] {
+        assert!(
+            bytes(memory).contains("--memory") || bytes(memory).contains("--bytes"),
+            "{memory}: {}",
+            bytes(memory)
+        );
+    }
 }

@@ -7,10 +7,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use super::{Answered, Claim, Results, answer_some, csv, html, pictures, report, run_some};
+use super::outcome::{self, Outcome};
+use super::{Answered, Claim, Results, csv, html, pictures, report};
 use crate::experiment::Run;
 use crate::picture::svg;
-use crate::{Experiment, Question, Verdict, papers, questions};
+use crate::{Experiment, Question, papers, questions};
 
 const RESULTS: &str = "results.json";
 const REPORT: &str = "report.md";
@@ -26,10 +27,8 @@ pub struct Folder {
     results: Results,
     /// Whether results of another version, seed or effort were found.
     is_begun_anew: bool,
-    /// The ids of all experiments, in the order of reports.
+    /// The ids of all experiments and then of all questions, in the order of reports.
     order: Vec<String>,
-    /// The ids of all questions, in the same order.
-    questions: Vec<String>,
     /// The open folder, locked where the system supports it. Of two concurrent runs, each would
     /// overwrite the other's results.
     _lock: Option<fs::File>,
@@ -59,9 +58,9 @@ impl Folder {
         let is_same = |found: &Results| (&found.version, found.run) == (&fresh.version, run);
         let is_begun_anew = found.as_ref().is_some_and(|found| !is_same(found));
         let results = found.filter(is_same).unwrap_or(fresh);
-        let order = papers::all().iter().map(|experiment| experiment.id().to_owned()).collect();
-        let questions = questions::all().iter().map(|question| question.id().to_owned()).collect();
-        Ok(Self { path, results, is_begun_anew, order, questions, _lock: lock })
+        let mut order: Vec<_> = papers::all().iter().map(|experiment| experiment.id().to_owned()).collect();
+        order.extend(questions::all().iter().map(|question| question.id().to_owned()));
+        Ok(Self { path, results, is_begun_anew, order, _lock: lock })
     }
 
     /// Whether the folder has results of another version, seed or effort, which the next run
@@ -71,22 +70,22 @@ impl Folder {
         self.is_begun_anew
     }
 
-    /// The stored claim of an experiment. A failed claim does not count, nor one whose text has
-    /// changed.
-    fn kept(&self, experiment: &Experiment) -> Option<&Claim> {
-        let same = |claim: &&Claim| {
-            claim.id == experiment.id()
-                && claim.claim == experiment.claim()
-                && claim.printed == experiment.printed().text()
-                && claim.verdict != Verdict::Fails
-        };
-        self.results.claims.iter().find(same)
+    /// The stored outcome of an experiment.
+    fn kept<O: Outcome>(&self, subject: &O::Subject) -> Option<&O> {
+        O::list(&self.results).iter().find(|outcome| outcome.stands_for(subject))
     }
 
-    /// How many of the experiments have a stored claim and will not run.
+    /// How many of the experiments have a stored claim and will not run. A failed claim does not
+    /// count, nor one whose text has changed.
     #[must_use]
     pub fn kept_of(&self, experiments: &[Experiment]) -> usize {
-        experiments.iter().filter(|experiment| self.kept(experiment).is_some()).count()
+        experiments.iter().filter(|experiment| self.kept::<Claim>(experiment).is_some()).count()
+    }
+
+    /// How many of the questions have a stored answer and will not run.
+    #[must_use]
+    pub fn kept_of_questions(&self, questions: &[Question]) -> usize {
+        questions.iter().filter(|question| self.kept::<Answered>(question).is_some()).count()
     }
 
     /// Runs the experiments without a stored claim, as [`run`](super::run) does, and saves each
@@ -100,41 +99,10 @@ impl Folder {
         experiments: &[Experiment],
         done: impl Fn(&Claim) + Sync,
     ) -> Result<Vec<Claim>, FolderError> {
-        let missing = experiments.iter().filter(|experiment| self.kept(experiment).is_none()).collect();
-        let run = self.results.run;
-        let state = Mutex::new((&mut *self, Ok(())));
-        run_some(missing, run, |claim| {
-            let mut state = state.lock().expect("no panic under the lock");
-            let (folder, outcome) = &mut *state;
-            folder.insert(claim.clone());
-            if outcome.is_ok() {
-                *outcome = folder.save(RESULTS, &folder.json());
-            }
-            done(claim);
-        });
-        let (_, outcome) = state.into_inner().expect("no panic under the lock");
-        outcome?;
-        self.save_all()?;
+        self.complete(experiments, done)?;
         let of =
             |experiment: &Experiment| self.results.claims.iter().find(|claim| claim.id == experiment.id());
         Ok(experiments.iter().filter_map(of).cloned().collect())
-    }
-
-    /// The stored answer of a question.
-    fn kept_answer(&self, question: &Question) -> Option<&Answered> {
-        let same = |answered: &&Answered| {
-            answered.id == question.id()
-                && answered.question == question.question()
-                && answered.source == question.source()
-                && answered.picture.is_some()
-        };
-        self.results.answers.iter().find(same)
-    }
-
-    /// How many of the questions have a stored answer and will not run.
-    #[must_use]
-    pub fn kept_of_questions(&self, questions: &[Question]) -> usize {
-        questions.iter().filter(|question| self.kept_answer(question).is_some()).count()
     }
 
     /// Answers the questions without a stored answer, as [`run`](Self::run) judges claims.
@@ -146,23 +114,32 @@ impl Folder {
         questions: &[Question],
         done: impl Fn(&Answered) + Sync,
     ) -> Result<Vec<Answered>, FolderError> {
-        let missing = questions.iter().filter(|question| self.kept_answer(question).is_none()).collect();
-        let run = self.results.run;
-        let state = Mutex::new((&mut *self, Ok(())));
-        answer_some(missing, run, |answered| {
-            let mut state = state.lock().expect("no panic under the lock");
-            let (folder, outcome) = &mut *state;
-            folder.insert_answer(answered.clone());
-            if outcome.is_ok() {
-                *outcome = folder.save(RESULTS, &folder.json());
-            }
-            done(answered);
-        });
-        let (_, outcome) = state.into_inner().expect("no panic under the lock");
-        outcome?;
-        self.save_all()?;
+        self.complete(questions, done)?;
         let of = |question: &Question| self.results.answers.iter().find(|answer| answer.id == question.id());
         Ok(questions.iter().filter_map(of).cloned().collect())
+    }
+
+    /// Runs what has no stored outcome, and saves each outcome as it comes.
+    fn complete<O: Outcome>(
+        &mut self,
+        subjects: &[O::Subject],
+        done: impl Fn(&O) + Sync,
+    ) -> Result<(), FolderError> {
+        let missing = subjects.iter().filter(|subject| self.kept::<O>(subject).is_none()).collect();
+        let run = self.results.run;
+        let state = Mutex::new((&mut *self, Ok(())));
+        outcome::all(missing, run, |outcome: &O| {
+            let mut state = state.lock().expect("no panic under the lock");
+            let (folder, saved) = &mut *state;
+            folder.insert(outcome.clone());
+            if saved.is_ok() {
+                *saved = folder.save(RESULTS, &folder.json());
+            }
+            done(outcome);
+        });
+        let (_, saved) = state.into_inner().expect("no panic under the lock");
+        saved?;
+        self.save_all()
     }
 
     /// Saves everything, for programs and for people.
@@ -181,19 +158,12 @@ impl Folder {
         Ok(())
     }
 
-    /// Inserts a claim in the order of the experiments.
-    fn insert(&mut self, claim: Claim) {
-        let claims = &mut self.results.claims;
-        claims.retain(|other| other.id != claim.id);
-        claims.push(claim);
-        claims.sort_by_key(|claim| self.order.iter().position(|id| *id == claim.id));
-    }
-
-    fn insert_answer(&mut self, answered: Answered) {
-        let answers = &mut self.results.answers;
-        answers.retain(|other| other.id != answered.id);
-        answers.push(answered);
-        answers.sort_by_key(|answered| self.questions.iter().position(|id| *id == answered.id));
+    /// Inserts an outcome in the order of the experiments.
+    fn insert<O: Outcome>(&mut self, outcome: O) {
+        let outcomes = O::list_mut(&mut self.results);
+        outcomes.retain(|other| other.id() != outcome.id());
+        outcomes.push(outcome);
+        outcomes.sort_by_key(|outcome| self.order.iter().position(|id| id == outcome.id()));
     }
 
     fn json(&self) -> String {
@@ -256,7 +226,7 @@ mod tests {
 
     use super::*;
     use crate::experiment::Effort;
-    use crate::{Finding, Paper, Printed};
+    use crate::{Finding, Paper, Printed, Verdict};
 
     const RUN: Run = Run { seed: 1, effort: Effort::Quick };
 

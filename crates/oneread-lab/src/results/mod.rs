@@ -4,12 +4,12 @@
 mod csv;
 mod folder;
 pub mod html;
+mod outcome;
 pub mod pictures;
 pub mod report;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::Run;
@@ -99,49 +99,34 @@ impl Results {
 /// An experiment that returns an error or panics becomes a failed claim, with the reason as its
 /// note.
 pub fn run(experiments: &[Experiment], run: Run, done: impl Fn(&Claim) + Sync) -> Vec<Claim> {
-    run_some(experiments.iter().collect(), run, done)
+    outcome::all(experiments.iter().collect(), run, done)
 }
 
 /// Answers questions, as [`run`] judges claims. If the experiment of a question returns an error or
 /// panics, the answer has no picture.
 pub fn answer(questions: &[Question], run: Run, done: impl Fn(&Answered) + Sync) -> Vec<Answered> {
-    answer_some(questions.iter().collect(), run, done)
+    outcome::all(questions.iter().collect(), run, done)
 }
 
-fn answer_some(questions: Vec<&Question>, run: Run, done: impl Fn(&Answered) + Sync) -> Vec<Answered> {
-    let answered = questions.into_par_iter().with_max_len(1).map(|question| {
-        let (answer, picture) = match caught(|| question.find(run)) {
-            Ok(answer) => (answer.text, Some(answer.picture)),
-            Err(reason) => (reason, None),
-        };
-        let answered = Answered {
-            paper: question.paper(),
-            id: question.id().to_owned(),
-            question: question.question().to_owned(),
-            source: question.source().to_owned(),
-            answer,
-            picture,
-        };
-        done(&answered);
-        answered
-    });
-    answered.collect()
+fn answered(question: &Question, run: Run) -> Answered {
+    let (answer, picture) = match caught(|| question.find(run)) {
+        Ok(answer) => (answer.text, Some(answer.picture)),
+        Err(reason) => (reason, None),
+    };
+    Answered {
+        paper: question.paper(),
+        id: question.id().to_owned(),
+        question: question.question().to_owned(),
+        source: question.source().to_owned(),
+        answer,
+        picture,
+    }
 }
 
 /// Whether no claim fails.
 #[must_use]
 pub fn none_fails(claims: &[Claim]) -> bool {
     claims.iter().all(|claim| claim.verdict != Verdict::Fails)
-}
-
-fn run_some(experiments: Vec<&Experiment>, run: Run, done: impl Fn(&Claim) + Sync) -> Vec<Claim> {
-    // One experiment per task: some take a thousand times as long as others.
-    let judged = experiments.into_par_iter().with_max_len(1).map(|experiment| {
-        let claim = judged(experiment, run);
-        done(&claim);
-        claim
-    });
-    judged.collect()
 }
 
 fn judged(experiment: &Experiment, run: Run) -> Claim {

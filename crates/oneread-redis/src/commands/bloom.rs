@@ -1,5 +1,7 @@
 //! `BF.*`
 
+use oneread::layout::GrowingLayout;
+
 use super::chunks;
 use super::options::{MOST_EXPANSION, MOST_ITEMS, Options, UNKNOWN, check_size, fraction, integer};
 use crate::engine::{Arg, Args, Context, Failure, Key, Open, Outcome};
@@ -14,21 +16,22 @@ fn usual() -> BloomOptions {
         rate: BF_ERROR_RATE.get(),
         capacity: BF_INITIAL_SIZE.get(),
         expansion: BF_EXPANSION.get() as u32,
+        tightening: GrowingLayout::TIGHTENING,
         seed: filter_seed(),
     }
 }
 
-/// `BF.RESERVE key error_rate capacity [EXPANSION n] [NONSCALING] [SEED s]`
+/// `BF.RESERVE key error_rate capacity [EXPANSION n] [NONSCALING] [TIGHTENING t] [SEED s]`
 pub(super) fn reserve(context: &Context, arguments: Args<'_>) -> Outcome {
-    arguments.expect(4..=9)?;
+    arguments.expect(4..=11)?;
     let name = arguments.at(1)?;
     let mut options = usual();
     let rate = arguments.at(2)?;
     rate.number().ok_or("ERR bad error rate")?;
-    options.rate = fraction(rate).ok_or("ERR (0 < error rate range < 1)")?;
+    options.rate = fraction(rate).ok_or("ERR error rate must be in the range (0.000000, 1.000000)")?;
     let capacity = arguments.at(3)?.integer().ok_or("ERR bad capacity")?;
     if !(1..=MOST_ITEMS).contains(&capacity) {
-        return Err(format!("ERR (capacity should be larger than 0 and at most {MOST_ITEMS})").into());
+        return Err(format!("ERR capacity must be in the range [1, {MOST_ITEMS}]").into());
     }
     options.capacity = capacity as u64;
     let mut words = Options::behind(arguments, 4);
@@ -42,10 +45,8 @@ pub(super) fn reserve(context: &Context, arguments: Args<'_>) -> Outcome {
             asked = Some(value as u32);
         } else if word.is("NONSCALING") {
             nonscaling = true;
-        } else if word.is("SEED") {
-            options.seed = integer(words.value()?, 0..=i64::MAX).ok_or("ERR bad seed")? as u64;
         } else {
-            return Err(UNKNOWN.into());
+            own_option(&mut options, word, &mut words)?;
         }
     }
     if nonscaling && asked.is_some_and(|expansion| expansion > 0) {
@@ -57,9 +58,21 @@ pub(super) fn reserve(context: &Context, arguments: Args<'_>) -> Outcome {
         return Err("ERR item exists".into());
     }
     create(context, &mut key, &options)?;
-    replicate_insertion(context, name, Some(&options), std::iter::empty());
+    replicate_insertion(context, name, Some(&options), std::iter::empty(), 0);
     context.notify("bf.reserve", name);
     context.ok();
+    Ok(())
+}
+
+/// The options that RedisBloom does not have.
+fn own_option(options: &mut BloomOptions, word: Arg<'_>, words: &mut Options<'_>) -> Outcome {
+    if word.is("SEED") {
+        options.seed = integer(words.value()?, 0..=i64::MAX).ok_or("ERR bad seed")? as u64;
+    } else if word.is("TIGHTENING") {
+        options.tightening = fraction(words.value()?).ok_or("ERR bad tightening ratio")?;
+    } else {
+        return Err(UNKNOWN.into());
+    }
     Ok(())
 }
 
@@ -69,25 +82,37 @@ fn create(context: &Context, key: &mut Key<'_>, options: &BloomOptions) -> Outco
     Ok(())
 }
 
-/// Replicas make a filter with the settings of their master, not with their own.
+/// Sends on what was done. Replicas make a filter with the settings of their master, not with their
+/// own.
 fn replicate_insertion<'a>(
     context: &Context,
     name: Arg<'_>,
     made: Option<&BloomOptions>,
-    items: impl Iterator<Item = Arg<'a>>,
+    items: impl ExactSizeIterator<Item = Arg<'a>>,
+    taken: usize,
 ) {
-    let Some(options) = made else { return context.replicate_as_it_came() };
+    let are_all_taken = taken == items.len();
+    let items: Vec<&[u8]> = items.take(taken).map(|item| item.bytes()).collect();
+    let Some(options) = made else {
+        if are_all_taken {
+            return context.replicate_as_it_came();
+        }
+        return context.replicate(&named("bf.madd"), &[&[name.bytes()], &*items].concat());
+    };
     let [rate, capacity] = [options.rate.to_string(), options.capacity.to_string()];
     let [expansion, seed] = [options.expansion.to_string(), options.seed.to_string()];
-    let items: Vec<&[u8]> = items.map(|item| item.bytes()).collect();
+    let tightening = options.tightening.to_string();
+    let own = [b"TIGHTENING".as_slice(), tightening.as_bytes(), b"SEED", seed.as_bytes()];
     let mut arguments: Vec<&[u8]> = vec![name.bytes()];
     if items.is_empty() {
         arguments.extend([rate.as_bytes(), capacity.as_bytes(), b"EXPANSION", expansion.as_bytes()]);
-        arguments.extend([b"SEED", seed.as_bytes()]);
+        arguments.extend(own);
         context.replicate(&named("bf.reserve"), &arguments);
     } else {
         arguments.extend([b"CAPACITY".as_slice(), capacity.as_bytes(), b"ERROR", rate.as_bytes()]);
-        arguments.extend([b"EXPANSION".as_slice(), expansion.as_bytes(), b"SEED", seed.as_bytes(), b"ITEMS"]);
+        arguments.extend([b"EXPANSION".as_slice(), expansion.as_bytes()]);
+        arguments.extend(own);
+        arguments.push(b"ITEMS");
         arguments.extend(items);
         context.replicate(&named("bf.insert"), &arguments);
     }
@@ -105,11 +130,11 @@ pub(super) fn add_many(context: &Context, arguments: Args<'_>) -> Outcome {
     insert_all(context, arguments.at(1)?, arguments.from(2), Some(usual()), true)
 }
 
-/// `BF.INSERT key [CAPACITY c] [ERROR e] [EXPANSION n] [NOCREATE] [NONSCALING] [SEED s] ITEMS item
-/// [item ...]`
+/// `BF.INSERT key [CAPACITY c] [ERROR e] [EXPANSION n] [NOCREATE] [NONSCALING] [TIGHTENING t]
+/// [VALIDATESCALETO n] [SEED s] ITEMS item [item ...]`
 pub(super) fn insert(context: &Context, arguments: Args<'_>) -> Outcome {
     arguments.expect(4..)?;
-    let (mut options, mut create) = (usual(), true);
+    let (mut options, mut create, mut scaled) = (usual(), true, None);
     let mut words = Options::behind(arguments, 2);
     loop {
         let Some(word) = words.next() else { return Err(Failure::Arity) };
@@ -121,14 +146,22 @@ pub(super) fn insert(context: &Context, arguments: Args<'_>) -> Outcome {
             options.rate = fraction(words.value()?).ok_or("Bad error rate")?;
         } else if word.is("EXPANSION") {
             options.expansion = integer(words.value()?, 0..=MOST_EXPANSION).ok_or("Bad expansion")? as u32;
-        } else if word.is("SEED") {
-            options.seed = integer(words.value()?, 0..=i64::MAX).ok_or("ERR bad seed")? as u64;
+        } else if word.is("VALIDATESCALETO") {
+            scaled = Some(integer(words.value()?, 1..=MOST_ITEMS).ok_or("ERR bad validate_scale_to")?);
         } else if word.is("NOCREATE") {
             create = false;
         } else if word.is("NONSCALING") {
             options.expansion = 0;
         } else {
-            return Err(UNKNOWN.into());
+            own_option(&mut options, word, &mut words)?;
+        }
+    }
+    if let Some(scaled) = scaled {
+        if options.expansion == 0 {
+            return Err("ERR cannot use NONSCALING and VALIDATESCALETO options together".into());
+        }
+        if options.scaled_capacity(context.most_bytes())? < scaled as u64 {
+            return Err("ERR provided VALIDATESCALETO causes bloom object to exceed memory limit".into());
         }
     }
     insert_all(context, arguments.at(1)?, words.items()?, create.then_some(options), true)
@@ -160,9 +193,10 @@ fn insert_all<'a>(
             break;
         }
     }
-    // Nothing to replicate if nothing changed.
+    // Nothing to replicate if nothing changed. What was refused here must not be added elsewhere.
     if made.is_some() || answers.contains(&Ok(true)) {
-        replicate_insertion(context, name, made.as_ref(), items);
+        let taken = answers.iter().filter(|answer| answer.is_ok()).count();
+        replicate_insertion(context, name, made.as_ref(), items, taken);
         context.notify("bf.add", name);
     }
     if as_array {
@@ -215,22 +249,76 @@ pub(super) fn info(context: &Context, arguments: Args<'_>) -> Outcome {
     ];
     let reply = |value: Option<u64>| value.map_or_else(|| context.null(), |value| context.integer(value));
     if let Ok(word) = arguments.at(2) {
+        if word.is("MAXSCALEDCAPACITY") {
+            return one_field(context, "Max scaled capacity", || {
+                context.integer(filter.scaled_capacity(context.most_bytes()));
+            });
+        } else if word.is("TIGHTENING") {
+            return one_field(context, "Tightening ratio", || match filter.tightening() {
+                Some(tightening) => context.number(tightening),
+                None => context.null(),
+            });
+        }
         let field = fields.iter().find(|(asked, ..)| word.is(asked));
-        let &(_, name, value) = field.ok_or("ERR Invalid information value")?;
-        if context.is_resp3() {
-            context.map(1);
-            context.simple(name);
-        } else {
-            context.array(1);
-        }
-        reply(value);
-    } else {
-        context.map(fields.len());
-        for (_, name, value) in fields {
-            context.simple(name);
-            reply(value);
-        }
+        let &(_, name, value) = field.ok_or("Invalid information value")?;
+        return one_field(context, name, || reply(value));
     }
+    context.map(fields.len());
+    for (_, name, value) in fields {
+        context.simple(name);
+        reply(value);
+    }
+    Ok(())
+}
+
+/// One field: with its name for clients that use RESP3.
+fn one_field(context: &Context, name: &str, reply: impl FnOnce()) -> Outcome {
+    if context.is_resp3() {
+        context.map(1);
+        context.simple(name);
+    } else {
+        context.array(1);
+    }
+    reply();
+    Ok(())
+}
+
+/// `BF.DEBUG key`
+pub(super) fn debug(context: &Context, arguments: Args<'_>) -> Outcome {
+    arguments.expect(2..=2)?;
+    let key = Key::open(context, arguments.at(1)?, Open::ToRead);
+    let filter = key.value::<BloomValue>()?.ok_or(NOT_FOUND)?;
+    let layers = filter.layer_facts()?;
+    context.array(1 + layers.len());
+    context.bytes(format!("size:{}", filter.len()).as_bytes());
+    for layer in layers {
+        let line = format!(
+            "bytes:{} bits:{} hashes:{} hashwidth:64 capacity:{} size:{} ratio:{:?}",
+            layer.bytes, layer.bits, layer.hashes, layer.capacity, layer.items, layer.rate
+        );
+        context.bytes(line.as_bytes());
+    }
+    Ok(())
+}
+
+/// `BF.LOAD key data`: all bytes of a filter at once, as the chunks of `BF.SCANDUMP` behind the
+/// first, joined.
+pub(super) fn load(context: &Context, arguments: Args<'_>) -> Outcome {
+    arguments.expect(3..=3)?;
+    let (name, mut bytes) = (arguments.at(1)?, arguments.at(2)?.bytes());
+    check_size(context, bytes.len() as u64)?;
+    let mut key = Key::open(context, name, Open::ToWrite);
+    if key.slot::<BloomValue>()?.is_some() {
+        return Err("ERR item exists".into());
+    }
+    let value = BloomValue::decode(&mut bytes).map_err(|_| chunks::BAD_DATA)?;
+    if !bytes.is_empty() {
+        return Err(chunks::BAD_DATA.into());
+    }
+    key.set(Slot::Ready(value));
+    context.replicate_as_it_came();
+    context.notify("bf.load", name);
+    context.ok();
     Ok(())
 }
 
@@ -242,14 +330,12 @@ pub(super) fn cardinality(context: &Context, arguments: Args<'_>) -> Outcome {
     Ok(())
 }
 
-const NOT_NUMERIC: &str = "ERR Second argument must be numeric";
-
 /// `BF.SCANDUMP key iterator`
 pub(super) fn scan_dump(context: &Context, arguments: Args<'_>) -> Outcome {
-    chunks::scan_dump::<BloomValue>(context, arguments, NOT_NUMERIC)
+    chunks::scan_dump::<BloomValue>(context, arguments, &chunks::ERRORS)
 }
 
 /// `BF.LOADCHUNK key iterator data`
 pub(super) fn load_chunk(context: &Context, arguments: Args<'_>) -> Outcome {
-    chunks::load_chunk::<BloomValue>(context, arguments, NOT_NUMERIC)
+    chunks::load_chunk::<BloomValue>(context, arguments, &chunks::ERRORS)
 }

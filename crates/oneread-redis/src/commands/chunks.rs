@@ -1,17 +1,33 @@
 //! `SCANDUMP` and `LOADCHUNK`, the same for every kind of value.
 
+use super::options::check_size;
 use crate::engine::{Arg, Args, Context, Failure, Key, Open, Outcome};
 use crate::types::Kept;
 use crate::values::{Dump, Loading, Slot};
 
-fn number(argument: Arg<'_>, words: &'static str) -> Result<u64, Failure> {
-    argument.integer().and_then(|number| u64::try_from(number).ok()).ok_or_else(|| words.into())
+/// The errors of a kind of value: clients know them, and some compare all of the text.
+pub(super) struct Errors {
+    /// The number of a chunk is none.
+    pub(super) number: &'static str,
+    /// The first chunk is not one.
+    pub(super) first: &'static str,
+    /// Another chunk is damaged or out of order.
+    pub(super) chunk: &'static str,
+}
+
+/// Those of all kinds but cuckoo filters.
+pub(super) const ERRORS: Errors =
+    Errors { number: "Second argument must be numeric", first: BAD_DATA, chunk: BAD_DATA };
+pub(super) const BAD_DATA: &str = "received bad data";
+
+fn number(argument: Arg<'_>, errors: &Errors) -> Result<u64, Failure> {
+    argument.integer().and_then(|number| u64::try_from(number).ok()).ok_or_else(|| errors.number.into())
 }
 
 /// Replies with the number of the next chunk and its bytes; at the end with 0 and no bytes.
-pub(super) fn scan_dump<V: Kept>(context: &Context, arguments: Args<'_>, wrong: &'static str) -> Outcome {
+pub(super) fn scan_dump<V: Kept>(context: &Context, arguments: Args<'_>, errors: &Errors) -> Outcome {
     arguments.expect(3..=3)?;
-    let number = number(arguments.at(2)?, wrong)?;
+    let number = number(arguments.at(2)?, errors)?;
     let key = Key::open(context, arguments.at(1)?, Open::ToRead);
     let value = key.value::<V>()?.ok_or("ERR not found")?;
     let (next, bytes) = Dump::next(value, number).unwrap_or_default();
@@ -22,27 +38,31 @@ pub(super) fn scan_dump<V: Kept>(context: &Context, arguments: Args<'_>, wrong: 
 }
 
 /// Takes a chunk; the last one completes the value.
-pub(super) fn load_chunk<V: Kept>(context: &Context, arguments: Args<'_>, wrong: &'static str) -> Outcome {
+pub(super) fn load_chunk<V: Kept>(context: &Context, arguments: Args<'_>, errors: &Errors) -> Outcome {
     arguments.expect(4..=4)?;
     let (name, chunk) = (arguments.at(1)?, arguments.at(3)?.bytes());
-    let number = number(arguments.at(2)?, wrong)?;
+    let number = number(arguments.at(2)?, errors)?;
     let mut key = Key::open(context, name, Open::ToWrite);
     match (key.slot_mut::<V>()?, number) {
-        (None, 1) => key.set(Slot::<V>::Loading(Loading::begin(chunk, context.most_bytes())?)),
+        (None, 1) => {
+            let loading = Loading::begin(chunk).map_err(|_| errors.first)?;
+            check_size(context, loading.total())?;
+            key.set(Slot::<V>::Loading(loading));
+        }
         (None, _) => return Err("ERR not found".into()),
         (Some(_), 1) => return Err("ERR item exists".into()),
-        (Some(Slot::Ready(_)), _) => return Err("ERR received bad data: the value is complete".into()),
+        (Some(Slot::Ready(_)), _) => return Err(errors.chunk.into()),
         (Some(Slot::Loading(loading)), _) => match loading.take::<V>(number, chunk) {
             Ok(None) => {}
             Ok(Some(value)) => key.set(Slot::Ready(value)),
-            Err(refused) => {
+            Err(_) => {
                 let complete = loading.is_complete();
                 if complete {
                     // The bytes are complete but damaged, so no further chunk can help.
                     key.delete();
                     context.replicate_as_it_came();
                 }
-                return Err(format!("ERR received bad data: {}", refused.0).into());
+                return Err(errors.chunk.into());
             }
         },
     }

@@ -173,7 +173,7 @@ fn insert_all<'a>(
     if how.array {
         context.array(items.len());
     }
-    let (mut changed, most_bytes) = (false, context.most_bytes());
+    let (mut added, mut refused, most_bytes) = (Vec::new(), false, context.most_bytes());
     for item in items {
         if how.new && filter.contains(item.bytes()) {
             reply(context, 0, how);
@@ -181,20 +181,28 @@ fn insert_all<'a>(
         }
         match filter.add(item.bytes(), most_bytes) {
             Ok(()) => {
-                changed = true;
+                added.push(item.bytes());
                 reply(context, 1, how);
+                continue;
             }
             Err(_) if how.array => reply(context, -1, how),
             Err(AddError::Full) => context.error("Filter is full"),
             Err(AddError::Refused(refused)) => context.error(&format!("ERR {}", refused.0)),
         }
+        refused = true;
     }
-    if changed {
-        // The filter exists on replicas by now, so the command cannot make one with other settings
-        // there.
+    if added.is_empty() {
+        return Ok(());
+    }
+    // The filter exists on replicas by now, so the command cannot make one with other settings
+    // there. What was refused here must not be added elsewhere.
+    if refused {
+        let words = [name.bytes(), b"NOCREATE", b"ITEMS"];
+        context.replicate(&named("cf.insert"), &[&words, &*added].concat());
+    } else {
         context.replicate_as_it_came();
-        context.notify("cf.add", name);
     }
+    context.notify("cf.add", name);
     Ok(())
 }
 
@@ -278,14 +286,61 @@ pub(super) fn info(context: &Context, arguments: Args<'_>) -> Outcome {
     Ok(())
 }
 
-const INVALID: &str = "Invalid position";
+/// `CF.DEBUG key`
+pub(super) fn debug(context: &Context, arguments: Args<'_>) -> Outcome {
+    arguments.expect(2..=2)?;
+    let key = Key::open(context, arguments.at(1)?, Open::ToRead);
+    let filter = key.value::<CuckooValue>()?.ok_or(NOT_FOUND)?;
+    let line = format!(
+        "bktsize:{} buckets:{} items:{} deletes:{} filters:{} max_iterations:{} expansion:{}",
+        filter.bucket_size(),
+        filter.buckets(),
+        filter.len(),
+        filter.deleted(),
+        filter.layers(),
+        filter.max_iterations(),
+        filter.expansion()
+    );
+    context.bytes(line.as_bytes());
+    Ok(())
+}
+
+/// `CF.COMPACT key`: RedisBloom moves items to older layers. Here a layer that has become empty is
+/// dropped at once, and items stay where they are.
+pub(super) fn compact(context: &Context, arguments: Args<'_>) -> Outcome {
+    arguments.expect(2..=2)?;
+    let key = Key::open(context, arguments.at(1)?, Open::ToRead);
+    key.value::<CuckooValue>()?.ok_or("Cuckoo filter was not found")?;
+    context.ok();
+    Ok(())
+}
+
+const ERRORS: chunks::Errors = chunks::Errors {
+    number: "Invalid position",
+    first: "Couldn't create filter!",
+    chunk: "Couldn't load chunk!",
+};
 
 /// `CF.SCANDUMP key iterator`
 pub(super) fn scan_dump(context: &Context, arguments: Args<'_>) -> Outcome {
-    chunks::scan_dump::<CuckooValue>(context, arguments, INVALID)
+    arguments.expect(3..=3)?;
+    let number = arguments.at(2)?.integer().filter(|&number| number >= 0).ok_or(ERRORS.number)?;
+    // Clients expect no chunks of an empty filter.
+    let key = Key::open(context, arguments.at(1)?, Open::ToRead);
+    if number == 0 && key.value::<CuckooValue>()?.is_some_and(|filter| filter.len() == 0) {
+        context.array(2);
+        context.integer(0);
+        context.null();
+        return Ok(());
+    }
+    drop(key);
+    chunks::scan_dump::<CuckooValue>(context, arguments, &ERRORS)
 }
 
 /// `CF.LOADCHUNK key iterator data`
 pub(super) fn load_chunk(context: &Context, arguments: Args<'_>) -> Outcome {
-    chunks::load_chunk::<CuckooValue>(context, arguments, INVALID)
+    if arguments.len() == 4 && arguments.at(2)?.integer() == Some(0) {
+        return Err(ERRORS.number.into());
+    }
+    chunks::load_chunk::<CuckooValue>(context, arguments, &ERRORS)
 }

@@ -1,6 +1,7 @@
 //! Options of commands: words, with or without a value.
 
 use crate::engine::{Arg, Args, Context, Failure};
+use crate::values::too_large;
 
 /// Iterates over the arguments from a position on.
 pub(super) struct Options<'a> {
@@ -42,7 +43,7 @@ pub(super) fn fraction(value: Arg<'_>) -> Option<f64> {
     value.number().filter(|&value| value > 0.0 && value < 1.0)
 }
 
-pub(super) const UNKNOWN: &str = "ERR Unknown argument received";
+pub(super) const UNKNOWN: &str = "Unknown argument received";
 
 /// The largest capacity that a command accepts; the size in bytes is checked as well.
 pub(super) const MOST_ITEMS: i64 = 1 << 40;
@@ -51,8 +52,5 @@ pub(super) const MOST_EXPANSION: i64 = 32_768;
 /// Fails if something would take more bytes than allowed, before any are allocated.
 pub(super) fn check_size(context: &Context, bytes: u64) -> Result<(), Failure> {
     let most = context.most_bytes();
-    if bytes <= most {
-        return Ok(());
-    }
-    Err(format!("ERR the value would take {bytes} bytes, and oneread.max-bytes allows {most}").into())
+    if bytes <= most { Ok(()) } else { Err(too_large(bytes, most).into()) }
 }

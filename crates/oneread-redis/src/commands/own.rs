@@ -3,7 +3,9 @@
 use super::options::check_size;
 use crate::engine::{Args, Context, Failure, Key, Open, Outcome};
 use crate::types::Kept;
-use crate::values::{BloomValue, CuckooValue, Refused, SketchValue, Slot, Value, try_clone};
+use crate::values::{
+    BloomValue, CuckooValue, Refused, SketchValue, Slot, SumError, TopValue, Value, try_clone,
+};
 
 /// `ONEREAD.MERGE destination source [source ...]`: the destination becomes the union of itself, if
 /// it exists, and the sources.
@@ -20,7 +22,12 @@ pub(super) fn merge(context: &Context, arguments: Args<'_>) -> Outcome {
         drop(first);
         return merge_all::<SketchValue>(context, arguments, |own, other| {
             let before = try_clone(own)?;
-            own.set_to_sum(&[(&before, 1), (other, 1)]).map_err(Refused::from)
+            own.set_to_sum(&[(&before, 1), (other, 1)]).map_err(|error| {
+                Refused(match error {
+                    SumError::OutOfRange => "a count would be too large".into(),
+                    _ => "sketches of different sizes or seeds cannot be joined".into(),
+                })
+            })
         });
     }
     drop(first);
@@ -101,7 +108,7 @@ pub(super) fn stats(context: &Context, arguments: Args<'_>) -> Outcome {
         | (.., Err(Failure::Says(words))) => {
             return Err(Failure::Says(words));
         }
-        _ => return Err(Failure::WrongType),
+        _ => top_facts(key.value::<TopValue>()?.ok_or(Failure::WrongType)?),
     };
     context.map(facts.len());
     for (name, fact) in facts {
@@ -113,6 +120,19 @@ pub(super) fn stats(context: &Context, arguments: Args<'_>) -> Outcome {
         }
     }
     Ok(())
+}
+
+fn top_facts(top: &TopValue) -> Vec<(&'static str, Fact)> {
+    let options = top.options();
+    vec![
+        ("kind", Fact::Text("top-k")),
+        ("bytes", Fact::Count(top.byte_len() as u64)),
+        ("k", Fact::Count(options.items.into())),
+        ("width", Fact::Count(options.width.into())),
+        ("depth", Fact::Count(options.depth.into())),
+        ("decay", Fact::Number(options.decay)),
+        ("seed", Fact::Count(options.seed)),
+    ]
 }
 
 fn filter_facts(

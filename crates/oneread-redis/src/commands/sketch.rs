@@ -4,7 +4,7 @@ use super::chunks;
 use super::options::{check_size, fraction, integer};
 use crate::engine::{Args, Context, Failure, Key, Open, Outcome};
 use crate::settings::{adopt_sketch_seed, named, sketch_seed};
-use crate::values::{Refused, SketchValue, Slot, try_clone};
+use crate::values::{Refused, SketchValue, Slot, SumError, try_clone};
 
 const ABSENT: &str = "CMS: key does not exist";
 
@@ -27,6 +27,10 @@ pub(super) fn init_by_probability(context: &Context, arguments: Args<'_>) -> Out
     create(context, arguments, sketch_seed(), || {
         let error = fraction(arguments.at(2)?).ok_or("CMS: invalid overestimation value")?;
         let probability = fraction(arguments.at(3)?).ok_or("CMS: invalid prob value")?;
+        // RedisBloom computes with 32 bits, where this is 1.
+        if probability as f32 >= 1.0 {
+            return Err("CMS: invalid init arguments".into());
+        }
         Ok(SketchValue::dimensions(error, probability))
     })
 }
@@ -57,7 +61,7 @@ fn create(
         return Err("CMS: key already exists".into());
     }
     let (width, depth) = dimensions()?;
-    check_size(context, SketchValue::byte_len_of(width, depth).map_err(|_| "CMS: invalid init arguments")?)?;
+    check_size(context, SketchValue::byte_len_of(width, depth))?;
     key.set(Slot::Ready(SketchValue::new(width, depth, seed)?));
     let numbers = [width.to_string(), depth.to_string(), seed.to_string()];
     let mut told = vec![name.bytes()];
@@ -85,9 +89,9 @@ pub(super) fn increase(context: &Context, arguments: Args<'_>) -> Outcome {
     }
     context.array(pairs.len());
     for (item, increment) in pairs {
-        match i64::try_from(sketch.add(item, increment)) {
-            Ok(estimate) => context.signed(estimate),
-            Err(_) => context.error("CMS: INCRBY overflow"),
+        match sketch.add(item, increment) {
+            u32::MAX => context.error("CMS: INCRBY overflow"),
+            estimate => context.integer(estimate.into()),
         }
     }
     context.replicate_as_it_came();
@@ -102,7 +106,7 @@ pub(super) fn query(context: &Context, arguments: Args<'_>) -> Outcome {
     let sketch = key.value::<SketchValue>()?.ok_or(ABSENT)?;
     let items = arguments.from(2);
     context.array(items.len());
-    sketch.estimate_many(items.map(|item| item.bytes()), |estimate| context.integer(estimate));
+    items.for_each(|item| context.integer(sketch.estimate(item.bytes())));
     Ok(())
 }
 
@@ -110,11 +114,6 @@ pub(super) fn query(context: &Context, arguments: Args<'_>) -> Outcome {
 pub(super) fn merge(context: &Context, arguments: Args<'_>) -> Outcome {
     let count = arguments.at(2).ok().and_then(|count| count.integer());
     let sources = count.map_or(0, |count| count.clamp(0, arguments.len().saturating_sub(3) as i64) as usize);
-    // A key position at or beyond the end of the arguments crashes the server.
-    let positions = std::iter::once(1).chain(3..3 + sources).filter(|&at| at < arguments.len());
-    if context.tells_keys(positions) {
-        return Ok(());
-    }
     arguments.expect(4..)?;
     let name = arguments.at(1)?;
     let mut key = Key::open(context, name, Open::ToWrite);
@@ -151,9 +150,9 @@ pub(super) fn merge(context: &Context, arguments: Args<'_>) -> Outcome {
     let sketch = key.value_mut::<SketchValue>()?.ok_or(ABSENT)?;
     let parts: Vec<(&SketchValue, i64)> = parts.iter().map(|(part, weight)| (part, *weight)).collect();
     sketch.set_to_sum(&parts).map_err(|error| match error {
-        oneread::filter::MergeError::Layouts => Failure::from("CMS: width/depth is not equal"),
-        oneread::filter::MergeError::OutOfRange => Failure::from("CMS: MERGE overflow"),
-        other => Failure::from(format!("CMS: {other}")),
+        SumError::Dimensions => "CMS: width/depth is not equal",
+        SumError::OutOfRange => "CMS: MERGE overflow",
+        SumError::Seeds => "CMS: sketches of different seeds cannot be merged",
     })?;
     context.replicate_as_it_came();
     context.notify("cms.merge", name);
@@ -175,15 +174,13 @@ pub(super) fn info(context: &Context, arguments: Args<'_>) -> Outcome {
     Ok(())
 }
 
-const NOT_NUMERIC: &str = "ERR Second argument must be numeric";
-
 /// `ONEREAD.DUMPSKETCH key iterator`: like `BF.SCANDUMP`; RedisBloom has no such command for
 /// sketches.
 pub(super) fn scan_dump(context: &Context, arguments: Args<'_>) -> Outcome {
-    chunks::scan_dump::<SketchValue>(context, arguments, NOT_NUMERIC)
+    chunks::scan_dump::<SketchValue>(context, arguments, &chunks::ERRORS)
 }
 
 /// `ONEREAD.LOADSKETCH key iterator data`
 pub(super) fn load_chunk(context: &Context, arguments: Args<'_>) -> Outcome {
-    chunks::load_chunk::<SketchValue>(context, arguments, NOT_NUMERIC)
+    chunks::load_chunk::<SketchValue>(context, arguments, &chunks::ERRORS)
 }

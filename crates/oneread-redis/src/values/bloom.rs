@@ -2,11 +2,12 @@
 
 use std::io::Read;
 
-use oneread::filter::{BloomFilter, GrowingFilter};
-use oneread::layout::GrowingLayout;
+use oneread::bytes::Saved;
+use oneread::filter::{BloomFilter, BuildError, GrowingFilter};
+use oneread::layout::{BloomLayout, GrowingLayout};
 use oneread::plan;
 
-use super::stream::{read_fields, write_fields};
+use super::stream::{HEADER, fields_length, read_fields, write_fields};
 use super::{Refused, Value};
 
 /// The settings of a new filter.
@@ -16,6 +17,8 @@ pub(crate) struct BloomOptions {
     pub(crate) capacity: u64,
     /// The growth factor from one layer to the next; 0 for a filter of fixed size.
     pub(crate) expansion: u32,
+    /// The ratio of a layer's rate to that of the one before.
+    pub(crate) tightening: f64,
     pub(crate) seed: u64,
 }
 
@@ -33,21 +36,75 @@ enum Body {
     Fixed { filter: BloomFilter, items: u64, capacity: u64, rate: f64 },
 }
 
-/// A filter of fixed size holds its capacity.
+/// Why an item is not added.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum AddError {
+    /// A filter of fixed size holds its capacity.
     Full,
     Refused(Refused),
+}
+
+impl AddError {
+    /// The error of a filter of `bytes` that may grow to `most_bytes`.
+    pub(super) fn of_growth(error: BuildError, bytes: usize, most_bytes: u64) -> Self {
+        if let BuildError::OutOfMemory(more) = error {
+            let bytes = more.bytes.saturating_add(bytes as u64);
+            if bytes > most_bytes {
+                return Self::Refused(super::too_large(bytes, most_bytes));
+            }
+        }
+        Self::Refused(error.into())
+    }
+}
+
+/// The capacity of all layers that fit in `most_bytes` together.
+fn scaled_capacity(layout: GrowingLayout, most_bytes: u64) -> u64 {
+    let (mut capacity, mut bytes) = (0u64, 0u64);
+    // Layers at least double, so that this ends soon.
+    for index in 0.. {
+        let (Ok(layer), Ok((items, _))) = (plan::growing::layer(layout, index), layout.layer(index)) else {
+            break;
+        };
+        bytes = bytes.saturating_add(layer.byte_len());
+        if bytes > most_bytes {
+            break;
+        }
+        capacity = capacity.saturating_add(items);
+    }
+    capacity
+}
+
+/// A layer as `BF.DEBUG` shows it.
+pub(crate) struct LayerFacts {
+    pub(crate) bytes: u64,
+    pub(crate) bits: u64,
+    pub(crate) hashes: u32,
+    pub(crate) capacity: u64,
+    pub(crate) items: u64,
+    pub(crate) rate: f64,
 }
 
 /// "onerbf-1" as a number.
 const VERSION: u64 = u64::from_le_bytes(*b"onerbf-1");
 
+/// The fields of an encoding.
+const FIELDS: u64 = 4;
+
 impl BloomOptions {
     fn layout(&self) -> Result<GrowingLayout, Refused> {
         // With equal layers, their number would grow in proportion to the set.
         let growth = self.expansion.max(GrowingLayout::MIN_GROWTH);
-        Ok(GrowingLayout::new(self.capacity, self.rate)?.with_growth(growth)?)
+        Ok(GrowingLayout::new(self.capacity, self.rate)?
+            .with_growth(growth)?
+            .with_tightening(self.tightening)?)
+    }
+
+    /// The most items that fit in `most_bytes`.
+    pub(crate) fn scaled_capacity(&self, most_bytes: u64) -> Result<u64, Refused> {
+        if self.expansion == 0 {
+            return Ok(self.capacity);
+        }
+        Ok(scaled_capacity(self.layout()?, most_bytes))
     }
 
     /// The bytes of a new filter, computed before any are allocated.
@@ -63,7 +120,7 @@ impl BloomOptions {
 
 impl BloomValue {
     pub(crate) fn new(options: &BloomOptions) -> Result<Self, Refused> {
-        let &BloomOptions { rate, capacity, expansion, seed } = options;
+        let &BloomOptions { rate, capacity, expansion, seed, .. } = options;
         let body = if expansion == 0 {
             let filter = BloomFilter::with_seed(plan::bloom::for_rate(capacity, rate)?, seed)?;
             Body::Fixed { filter, items: 0, capacity, rate }
@@ -79,7 +136,7 @@ impl BloomValue {
         match &mut self.body {
             Body::Growing(filter) => match filter.insert_within(item, most_bytes) {
                 Ok(before) => Ok(!before),
-                Err(error) => Err(AddError::Refused(error.into())),
+                Err(error) => Err(AddError::of_growth(error, filter.byte_len(), most_bytes)),
             },
             Body::Fixed { filter, items, capacity, .. } => {
                 if filter.contains(item) {
@@ -150,6 +207,50 @@ impl BloomValue {
         }
     }
 
+    /// The layers as they are planned, the oldest first. All but the last are full, unless filters
+    /// were merged.
+    pub(crate) fn layer_facts(&self) -> Result<Vec<LayerFacts>, Refused> {
+        let facts = |layout: BloomLayout, capacity, items, rate| LayerFacts {
+            bytes: layout.byte_len(),
+            bits: layout.bits(),
+            hashes: layout.hashes(),
+            capacity,
+            items,
+            rate,
+        };
+        let filter = match &self.body {
+            Body::Fixed { filter, items, capacity, rate } => {
+                return Ok(vec![facts(filter.layout(), *capacity, *items, *rate)]);
+            }
+            Body::Growing(filter) => filter,
+        };
+        let (layout, mut left) = (filter.layout(), filter.len());
+        (0..filter.layers() as u32)
+            .map(|index| {
+                let (capacity, rate) = layout.layer(index)?;
+                let items = left.min(capacity);
+                left -= items;
+                Ok(facts(plan::growing::layer(layout, index)?, capacity, items, rate))
+            })
+            .collect()
+    }
+
+    /// The most items that it can grow to in `most_bytes`.
+    pub(crate) fn scaled_capacity(&self, most_bytes: u64) -> u64 {
+        match &self.body {
+            Body::Growing(filter) => scaled_capacity(filter.layout(), most_bytes),
+            Body::Fixed { capacity, .. } => *capacity,
+        }
+    }
+
+    /// `None` for a filter of fixed size.
+    pub(crate) fn tightening(&self) -> Option<f64> {
+        match &self.body {
+            Body::Growing(filter) => Some(filter.layout().tightening()),
+            Body::Fixed { .. } => None,
+        }
+    }
+
     /// `None` for a filter of fixed size.
     pub(crate) fn expansion(&self) -> Option<u32> {
         (self.expansion > 0).then_some(self.expansion)
@@ -202,6 +303,21 @@ impl Value for BloomValue {
             Body::Growing(GrowingFilter::load(reader)?)
         };
         Ok(Self { expansion, body })
+    }
+
+    fn parts(&self) -> Option<[u64; 2]> {
+        let payload = match &self.body {
+            Body::Growing(filter) => filter.payload_length(),
+            Body::Fixed { filter, .. } => filter.payload_length(),
+        };
+        Some([fields_length(FIELDS) + HEADER, payload])
+    }
+
+    fn write_payload(&self, sink: &mut dyn FnMut(&[u8])) {
+        match &self.body {
+            Body::Growing(filter) => filter.write_payload(sink),
+            Body::Fixed { filter, .. } => filter.write_payload(sink),
+        }
     }
 
     fn byte_len(&self) -> usize {

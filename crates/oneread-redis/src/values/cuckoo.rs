@@ -12,7 +12,7 @@ use oneread::layout::{DLeftCountingLayout, GrowingLayout};
 use oneread::plan;
 
 use super::bloom::AddError;
-use super::stream::{Sink, read_fields, write_fields};
+use super::stream::{HEADER, Sink, fields_length, read_fields, write_fields};
 use super::{Refused, Value};
 
 /// The settings of a new filter.
@@ -75,6 +75,9 @@ const TURNOVERS: f64 = 20.0;
 /// "onercf-1" as a number.
 const VERSION: u64 = u64::from_le_bytes(*b"onercf-1");
 
+/// The fields of an encoding.
+const FIELDS: u64 = 5;
+
 impl CuckooOptions {
     fn layout(&self) -> Result<GrowingLayout, Refused> {
         // With equal layers, their number would grow in proportion to the set.
@@ -124,7 +127,8 @@ impl CuckooValue {
 
     /// Adds an item once more and grows to at most `most_bytes`.
     pub(crate) fn add(&mut self, item: &[u8], most_bytes: u64) -> Result<(), AddError> {
-        let refused = |error: BuildError| AddError::Refused(error.into());
+        let bytes = self.byte_len();
+        let refused = |error: BuildError| AddError::of_growth(error, bytes, most_bytes);
         match &mut self.body {
             Body::GrowingLine(filter) => filter.insert_within(item, most_bytes).map(drop).map_err(refused),
             Body::GrowingDLeft(filter) => filter.insert_within(item, most_bytes).map(drop).map_err(refused),
@@ -243,6 +247,15 @@ impl Value for CuckooValue {
             _ => return Err(Refused("a filter of another kind".into())),
         };
         Ok(Self { expansion, bucket_size, max_iterations, deleted, rate: f64::from_bits(rate), body })
+    }
+
+    fn parts(&self) -> Option<[u64; 2]> {
+        let payload = with!(&self.body, filter => filter.payload_length());
+        Some([fields_length(FIELDS) + HEADER, payload])
+    }
+
+    fn write_payload(&self, sink: &mut dyn FnMut(&[u8])) {
+        with!(&self.body, filter => filter.write_payload(sink));
     }
 
     fn byte_len(&self) -> usize {

@@ -6,14 +6,16 @@ mod cuckoo;
 mod loading;
 mod sketch;
 mod stream;
+mod top;
 
 use std::io::Read;
 
 pub(crate) use bloom::{AddError, BloomOptions, BloomValue};
 pub(crate) use cuckoo::{CuckooOptions, CuckooValue};
 pub(crate) use loading::{Dump, Loading};
-pub(crate) use sketch::SketchValue;
+pub(crate) use sketch::{SketchValue, SumError};
 pub(crate) use stream::{length_of, strings};
+pub(crate) use top::{TopOptions, TopValue};
 
 /// Why a value cannot be made, changed or read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,8 +36,22 @@ pub(crate) trait Value: Sized + Clone + 'static {
     /// as bytes arrive, and every byte is covered by a checksum.
     fn decode(reader: &mut dyn Read) -> Result<Self, Refused>;
 
+    /// The lengths of the encoding's beginning and of the rest, the payload, if that can be written
+    /// by itself. The beginning may hold a checksum that takes a pass over all of the value.
+    fn parts(&self) -> Option<[u64; 2]> {
+        None
+    }
+
+    /// Writes the payload.
+    fn write_payload(&self, _sink: &mut dyn FnMut(&[u8])) {}
+
     /// The memory it takes, in bytes.
     fn byte_len(&self) -> usize;
+}
+
+/// The refusal of a value of `bytes`, of which `most` are allowed.
+pub(crate) fn too_large(bytes: u64, most: u64) -> Refused {
+    Refused(format!("the value would take {bytes} bytes, and oneread.max-bytes allows {most}"))
 }
 
 /// Fails if `bytes` more bytes cannot be allocated.

@@ -2,19 +2,38 @@
 
 use std::io::Read;
 
-use oneread::bytes::Saved;
-use oneread::filter::CountMinSketch;
-use oneread::layout::CountMinLayout;
+use oneread::hash::{Digest, Digester, Domain, Portable, reduce};
 
-use super::stream::{Sink, read_fields, write_fields};
-use super::{Refused, Value};
+use super::stream::{CheckedReader, CheckedSink, fields_length, read_fields, write_fields};
+use super::{Refused, Value, check_memory};
 
-/// A Count-Min sketch.
+/// A Count-Min sketch with counters of 32 bits, half the size of the library's. A counter that
+/// would exceed 2^32 − 1 stays there, and clients are told of it, as by RedisBloom.
 #[derive(Clone)]
-pub(crate) struct SketchValue(CountMinSketch);
+pub(crate) struct SketchValue {
+    width: u64,
+    depth: u32,
+    seed: u64,
+    /// The sum of all counts, at most 2^63 − 1.
+    total: u64,
+    /// Rows of `width` counters.
+    counters: Vec<u32>,
+}
 
-/// "onercms1" as a number.
-const VERSION: u64 = u64::from_le_bytes(*b"onercms1");
+/// Why sketches cannot be added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SumError {
+    Dimensions,
+    Seeds,
+    /// A count would be negative or too large.
+    OutOfRange,
+}
+
+/// "onercms2" as a number.
+const VERSION: u64 = u64::from_le_bytes(*b"onercms2");
+
+/// The counters of an item.
+const COUNTERS: Domain = Domain::COUNT_MIN;
 
 impl SketchValue {
     /// The width and depth that RedisBloom uses for an error and a probability. With ⌈2/error⌉
@@ -27,63 +46,117 @@ impl SketchValue {
     }
 
     /// The bytes of a new sketch, computed before any are allocated.
-    pub(crate) fn byte_len_of(width: u64, depth: u32) -> Result<u64, Refused> {
-        Ok(CountMinLayout::new(width, depth)?.counters() * 8)
+    pub(crate) fn byte_len_of(width: u64, depth: u32) -> u64 {
+        width.saturating_mul(depth.into()).saturating_mul(4)
     }
 
     pub(crate) fn new(width: u64, depth: u32, seed: u64) -> Result<Self, Refused> {
-        Ok(Self(CountMinSketch::with_seed(CountMinLayout::new(width, depth)?, seed)?))
+        let bytes = usize::try_from(Self::byte_len_of(width, depth))?;
+        check_memory(bytes)?;
+        Ok(Self { width, depth, seed, total: 0, counters: vec![0; bytes / 4] })
+    }
+
+    fn digest(&self, item: &[u8]) -> Digest {
+        Portable::with_seed(self.seed).digest(item)
+    }
+
+    /// The counter of each row. Rows are independent, so that the probability holds.
+    fn places(&self, digest: Digest) -> impl Iterator<Item = usize> + use<> {
+        let width = self.width;
+        (0..self.depth)
+            .map(move |row| (u64::from(row) * width + reduce(digest.word(COUNTERS, row), width)) as usize)
     }
 
     /// Adds `count` to an item's count and returns its new estimate.
-    pub(crate) fn add(&mut self, item: &[u8], count: u64) -> u64 {
-        self.0.add(item, count);
-        self.0.estimate(item)
+    pub(crate) fn add(&mut self, item: &[u8], count: u64) -> u32 {
+        self.total = self.total.saturating_add(count).min(i64::MAX as u64);
+        let (digest, mut least) = (self.digest(item), u32::MAX);
+        for place in self.places(digest) {
+            let counter = &mut self.counters[place];
+            *counter = u32::try_from(count).map_or(u32::MAX, |count| counter.saturating_add(count));
+            least = least.min(*counter);
+        }
+        least
     }
 
-    pub(crate) fn estimate_many<'i>(
-        &self,
-        items: impl IntoIterator<Item = &'i [u8]>,
-        answer: impl FnMut(u64),
-    ) {
-        self.0.estimate_many(items, answer);
+    pub(crate) fn estimate(&self, item: &[u8]) -> u64 {
+        let places = self.places(self.digest(item));
+        places.map(|place| u64::from(self.counters[place])).min().unwrap_or(0)
     }
 
-    /// Replaces this sketch by the weighted sum of `parts`.
-    pub(crate) fn set_to_sum(&mut self, parts: &[(&Self, i64)]) -> Result<(), oneread::filter::MergeError> {
-        self.0.set_to_sum(parts.iter().map(|&(part, weight)| (&part.0, weight)))
+    /// Replaces this sketch by the weighted sum of `parts`. Nothing is changed in case of an error.
+    pub(crate) fn set_to_sum(&mut self, parts: &[(&Self, i64)]) -> Result<(), SumError> {
+        for (part, _) in parts {
+            if (part.width, part.depth) != (self.width, self.depth) {
+                return Err(SumError::Dimensions);
+            }
+            if part.seed != self.seed {
+                return Err(SumError::Seeds);
+            }
+        }
+        // A product is below 2^127, and sums saturate far outside the range of a counter.
+        let sum = |count: &dyn Fn(&Self) -> u64, most: u64| {
+            let sum = parts.iter().fold(0i128, |sum, &(part, weight)| {
+                sum.saturating_add(i128::from(weight) * i128::from(count(part)))
+            });
+            u64::try_from(sum).ok().filter(|&sum| sum <= most).ok_or(SumError::OutOfRange)
+        };
+        let counter = |at: usize| sum(&|part| part.counters[at].into(), u32::MAX.into());
+        let total = sum(&|part| part.total, i64::MAX as u64)?;
+        (0..self.counters.len()).try_for_each(|at| counter(at).map(drop))?;
+        for at in 0..self.counters.len() {
+            self.counters[at] = counter(at)? as u32;
+        }
+        self.total = total;
+        Ok(())
     }
 
-    pub(crate) fn width(&self) -> u64 {
-        self.0.layout().width()
+    pub(crate) const fn width(&self) -> u64 {
+        self.width
     }
 
-    pub(crate) fn depth(&self) -> u32 {
-        self.0.layout().depth()
+    pub(crate) const fn depth(&self) -> u32 {
+        self.depth
     }
 
-    pub(crate) fn total(&self) -> u64 {
-        self.0.total()
+    pub(crate) const fn total(&self) -> u64 {
+        self.total
     }
 
-    pub(crate) fn seed(&self) -> u64 {
-        self.0.digester().seed()
+    pub(crate) const fn seed(&self) -> u64 {
+        self.seed
     }
 }
 
 impl Value for SketchValue {
     fn encode(&self, sink: &mut dyn FnMut(&[u8])) {
-        write_fields(VERSION, [], sink);
-        self.0.save(Sink(sink)).expect("a sink takes everything");
+        write_fields(VERSION, [self.width, self.depth.into(), self.seed, self.total], sink);
+        self.write_payload(sink);
+    }
+
+    fn parts(&self) -> Option<[u64; 2]> {
+        Some([fields_length(4), self.counters.len() as u64 * 4 + 8])
+    }
+
+    fn write_payload(&self, sink: &mut dyn FnMut(&[u8])) {
+        let mut sink = CheckedSink::new(sink);
+        sink.words(&self.counters, u32::to_le_bytes);
+        sink.finish();
     }
 
     fn decode(reader: &mut dyn Read) -> Result<Self, Refused> {
-        let [] = read_fields(VERSION, reader)?;
-        Ok(Self(CountMinSketch::load(reader)?))
+        let [width, depth, seed, total] = read_fields(VERSION, reader)?;
+        let depth = u32::try_from(depth).ok().filter(|&depth| depth > 0 && width > 0);
+        let depth = depth.ok_or_else(|| Refused("an impossible depth or width".into()))?;
+        let mut reader = CheckedReader::new(reader);
+        let count = width.checked_mul(depth.into()).ok_or_else(|| Refused("an impossible size".into()))?;
+        let counters = reader.words(count, u32::from_le_bytes)?;
+        reader.finish()?;
+        Ok(Self { width, depth, seed, total: total.min(i64::MAX as u64), counters })
     }
 
     fn byte_len(&self) -> usize {
-        self.0.byte_len()
+        self.counters.len() * 4
     }
 }
 
@@ -110,16 +183,11 @@ mod tests {
             }
             let foreign: Vec<[u8; 8]> = (1 << 60..1 << 60 | queries).map(u64::to_le_bytes).collect();
             let most = error * sketch.total() as f64;
-            sketch.estimate_many(foreign.iter().map(|item| item.as_slice()), |estimate| {
-                too_high += u64::from(estimate as f64 > most);
-            });
+            for item in &foreign {
+                too_high += u64::from(sketch.estimate(item) as f64 > most);
+            }
             // Those that were counted are never too low, and as seldom too high.
-            assert!((0..items).all(|item| {
-                let item: &[u8] = &item.to_le_bytes();
-                let mut estimated = 0;
-                sketch.estimate_many([item], |estimate| estimated = estimate);
-                estimated >= 1
-            }));
+            assert!((0..items).all(|item| sketch.estimate(&item.to_le_bytes()) >= 1));
         }
         // Six deviations and 20 more: what a correct sketch does is far below, and a Poisson count
         // of mean 1 is above 20 once in 5e19.
@@ -138,6 +206,24 @@ mod tests {
         errs_as_seldom_as_asked(100, 1e-6, 20, 5000);
         errs_as_seldom_as_asked(100, 0.001, 20, 5000);
         errs_as_seldom_as_asked(10_000, 1e-6, 1, 100_000);
+    }
+
+    #[test]
+    fn counters_stay_at_their_largest_value() {
+        let mut sketch = SketchValue::new(10, 3, 1).unwrap();
+        assert_eq!(sketch.add(b"a", u64::from(u32::MAX) - 1), u32::MAX - 1);
+        assert_eq!(sketch.add(b"a", 1), u32::MAX);
+        assert_eq!(sketch.add(b"a", 1), u32::MAX);
+        assert_eq!(sketch.add(b"b", i64::MAX as u64), u32::MAX);
+        assert_eq!((sketch.estimate(b"a"), sketch.total()), (u64::from(u32::MAX), i64::MAX as u64));
+        let (before, one) = (sketch.clone(), SketchValue::new(10, 3, 1).unwrap());
+        assert_eq!(sketch.set_to_sum(&[(&before, 2)]), Err(SumError::OutOfRange));
+        assert_eq!(sketch.set_to_sum(&[(&one, 1), (&before, -1)]), Err(SumError::OutOfRange));
+        let other = SketchValue::new(10, 3, 2).unwrap();
+        assert_eq!(sketch.set_to_sum(&[(&other, 1)]), Err(SumError::Seeds));
+        assert_eq!(sketch.estimate(b"a"), u64::from(u32::MAX));
+        sketch.set_to_sum(&[(&one, 1)]).unwrap();
+        assert_eq!((sketch.estimate(b"a"), sketch.total()), (0, 0));
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Fields with a checksum, and windows of long encodings.
+//! Fields and contents with a checksum, and windows of long encodings.
 
 use std::io::Read;
 
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use super::{Refused, Value};
 
@@ -41,10 +41,24 @@ struct Window {
     bytes: Vec<u8>,
 }
 
+/// The length of a container before its payload.
+pub(super) const HEADER: u64 = 128;
+
+/// The length of fields with their version and checksum.
+pub(super) const fn fields_length(fields: u64) -> u64 {
+    8 * (fields + 2)
+}
+
 /// At most `longest` of a value's bytes, from `start` on, and the total length.
 pub(super) fn window<V: Value>(value: &V, start: u64, longest: usize) -> (Vec<u8>, u64) {
     let mut window = Window { start, longest, passed: 0, bytes: Vec::new() };
-    value.encode(&mut |piece| window.see(piece));
+    match value.parts() {
+        Some([before, _]) if start >= before => {
+            window.passed = before;
+            value.write_payload(&mut |piece| window.see(piece));
+        }
+        _ => value.encode(&mut |piece| window.see(piece)),
+    }
     (window.bytes, window.passed)
 }
 
@@ -78,6 +92,9 @@ impl Window {
 
 /// The length of a value's encoding.
 pub(crate) fn length_of<V: Value>(value: &V) -> u64 {
+    if let Some([before, payload]) = value.parts() {
+        return before + payload;
+    }
     let mut length = 0;
     value.encode(&mut |piece| length += piece.len() as u64);
     length
@@ -94,5 +111,95 @@ impl std::io::Write for Sink<'_> {
 
     fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
+    }
+}
+
+/// Writes with a checksum at the end.
+pub(super) struct CheckedSink<'a> {
+    sink: &'a mut dyn FnMut(&[u8]),
+    hasher: Xxh3Default,
+}
+
+/// The number of words that are converted at once.
+const WORDS: usize = 1024;
+
+impl<'a> CheckedSink<'a> {
+    pub(super) fn new(sink: &'a mut dyn FnMut(&[u8])) -> Self {
+        Self { sink, hasher: Xxh3Default::new() }
+    }
+
+    pub(super) fn write(&mut self, piece: &[u8]) {
+        self.hasher.update(piece);
+        (self.sink)(piece);
+    }
+
+    pub(super) fn words<T: Copy, const N: usize>(&mut self, words: &[T], to_bytes: fn(T) -> [u8; N]) {
+        let mut piece = [[0; N]; WORDS];
+        for words in words.chunks(WORDS) {
+            piece.iter_mut().zip(words).for_each(|(bytes, &word)| *bytes = to_bytes(word));
+            self.write(piece[..words.len()].as_flattened());
+        }
+    }
+
+    pub(super) fn finish(self) {
+        (self.sink)(&self.hasher.digest().to_le_bytes());
+    }
+}
+
+/// Reads what a [`CheckedSink`] wrote.
+pub(super) struct CheckedReader<'a> {
+    reader: &'a mut dyn Read,
+    hasher: Xxh3Default,
+}
+
+impl<'a> CheckedReader<'a> {
+    pub(super) fn new(reader: &'a mut dyn Read) -> Self {
+        Self { reader, hasher: Xxh3Default::new() }
+    }
+
+    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], Refused> {
+        let mut bytes = [0; N];
+        self.reader.read_exact(&mut bytes)?;
+        self.hasher.update(&bytes);
+        Ok(bytes)
+    }
+
+    /// Memory is used as bytes arrive: the system gives pages on first use.
+    pub(super) fn words<T, const N: usize>(
+        &mut self,
+        count: u64,
+        from_bytes: fn([u8; N]) -> T,
+    ) -> Result<Vec<T>, Refused> {
+        let count = usize::try_from(count)?;
+        let mut words = Vec::new();
+        words.try_reserve_exact(count)?;
+        let mut piece = [[0; N]; WORDS];
+        while words.len() < count {
+            let piece = &mut piece[..WORDS.min(count - words.len())];
+            self.reader.read_exact(piece.as_flattened_mut())?;
+            self.hasher.update(piece.as_flattened());
+            words.extend(piece.iter().map(|&bytes| from_bytes(bytes)));
+        }
+        Ok(words)
+    }
+
+    pub(super) fn bytes(&mut self, length: u64) -> Result<Vec<u8>, Refused> {
+        let mut bytes = Vec::new();
+        (&mut *self.reader).take(length).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 != length {
+            return Err(Refused("it is cut short".into()));
+        }
+        self.hasher.update(&bytes);
+        Ok(bytes)
+    }
+
+    pub(super) fn finish(self) -> Result<(), Refused> {
+        let mut checksum = [0; 8];
+        self.reader.read_exact(&mut checksum)?;
+        if self.hasher.digest().to_le_bytes() == checksum {
+            Ok(())
+        } else {
+            Err(Refused("the checksum is wrong".into()))
+        }
     }
 }

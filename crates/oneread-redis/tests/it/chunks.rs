@@ -111,14 +111,14 @@ fn chunks_out_of_order_or_damaged_are_refused() {
     }
     load(&mut client, "BF.LOADCHUNK", "w", &chunks[1]).expect("the second");
     client.expect("BF.CARD w", 0);
-    refuse(&mut client, &chunks[1], "complete");
+    refuse(&mut client, &chunks[1], "bad data");
     client.expect("CONFIG SET oneread.max-bytes 1024", "OK".to_owned());
     client.expect_error("BF.RESERVE large 0.001 100000", "oneread.max-bytes");
     let mut other = (1, chunks[0].1.clone());
     other.1[8] = 0xff;
     refuse(&mut client, &other, "item exists");
     client.expect("DEL w", 1);
-    refuse(&mut client, &other, "checksum");
+    refuse(&mut client, &other, "bad data");
 }
 
 /// 600 MB: needs memory and half a minute, so it runs only by name.

@@ -12,12 +12,12 @@ fn bloom_filters_answer_as_documented() {
         client.expect("BF.RESERVE b 0.01 1000", "OK".to_owned());
         client.expect_error("BF.RESERVE b 0.01 1000", "item exists");
         client.expect_error("BF.RESERVE c hello 1000", "bad error rate");
-        client.expect_error("BF.RESERVE c 0 1000", "0 < error rate range < 1");
-        client.expect_error("BF.RESERVE c 1 1000", "0 < error rate range < 1");
+        client.expect_error("BF.RESERVE c 0 1000", "error rate must be in the range (0.000000, 1.000000)");
+        client.expect_error("BF.RESERVE c 1 1000", "error rate must be in the range (0.000000, 1.000000)");
         client.expect_error("BF.RESERVE c nan 1000", "bad error rate");
         client.expect_error("BF.RESERVE c 0.01 hello", "bad capacity");
-        client.expect_error("BF.RESERVE c 0.01 0", "capacity should be larger than 0");
-        client.expect_error("BF.RESERVE c 0.01 -5", "capacity should be larger than 0");
+        client.expect_error("BF.RESERVE c 0.01 0", "capacity must be in the range [1, ");
+        client.expect_error("BF.RESERVE c 0.01 -5", "capacity must be in the range [1, ");
         client.expect_error("BF.RESERVE c 0.01 10 EXPANSION", "no expansion");
         client.expect_error("BF.RESERVE c 0.01 10 EXPANSION x", "bad expansion");
         client.expect_error("BF.RESERVE c 0.01 10 EXPANSION -1", "expansion must be in the range");
@@ -488,4 +488,158 @@ fn keys_of_two_slots_are_not_for_one_command() {
     client.expect_error("ONEREAD.MERGE {b}1 {a}1", "same slot");
     client.expect_error("CMS.MERGE {b}1 1 {a}1", "same slot");
     client.expect("ONEREAD.MERGE {a}1 {a}2", "OK".to_owned());
+}
+
+#[test]
+fn the_server_knows_arity_keys_and_arguments() {
+    for engine in engines() {
+        let server = Server::start(engine, &[]);
+        let mut client = server.connect();
+        // A wrong number of arguments in a transaction aborts all of it.
+        client.expect("MULTI", "OK".to_owned());
+        client.expect("SET a 1", "QUEUED".to_owned());
+        client.expect_error("BF.ADD k", "wrong number of arguments");
+        client.expect_error("EXEC", "EXECABORT");
+        client.expect("EXISTS a", 0);
+        for (line, keys) in [
+            ("COMMAND GETKEYS CMS.MERGE d 2 x y WEIGHTS 1 2", vec!["d", "x", "y"]),
+            ("COMMAND GETKEYS ONEREAD.MERGE d x y", vec!["d", "x", "y"]),
+            ("COMMAND GETKEYS BF.INSERT k ITEMS a b", vec!["k"]),
+        ] {
+            client.expect(line, keys.into_iter().map(str::to_owned).collect::<Vec<_>>());
+        }
+        let docs = format!("{:?}", client.ask::<Value>("COMMAND DOCS BF.RESERVE").expect("docs"));
+        for part in ["Creates a new Bloom Filter", "error_rate", "NONSCALING", "EXPANSION"] {
+            assert!(docs.contains(part), "{part}: {docs}");
+        }
+        // A user who may only read a key, and one who may only write it.
+        for (user, may) in [("reader", "%R~*"), ("writer", "%W~*")] {
+            client.expect(&format!("ACL SETUSER {user} on >x +@all {may}"), "OK".to_owned());
+        }
+        client.expect("BF.ADD b x", 1);
+        let (mut reader, mut writer) = (server.connect(), server.connect());
+        reader.expect("AUTH reader x", "OK".to_owned());
+        writer.expect("AUTH writer x", "OK".to_owned());
+        reader.expect("BF.EXISTS b x", 1);
+        reader.expect_error("BF.ADD b y", "NOPERM");
+        writer.expect("BF.ADD b y", 1);
+        writer.expect_error("BF.EXISTS b y", "NOPERM");
+        writer.expect_error("CMS.MERGE d 1 b", "NOPERM");
+    }
+}
+
+#[test]
+fn the_most_frequent_items_are_listed() {
+    for engine in engines() {
+        let server = Server::start_with_module(engine, &[], &["seed", "7"]);
+        let mut client = server.connect();
+        client.expect_error("TOPK.ADD t a", "TopK: key does not exist");
+        client.expect("TOPK.RESERVE t 2 50 5 0.9", "OK".to_owned());
+        client.expect_error("TOPK.RESERVE t 2", "TopK: key already exists");
+        client.expect_error("TOPK.RESERVE u 2 50", "wrong number of arguments");
+        for (line, words) in [
+            ("TOPK.RESERVE u 0", "TopK: invalid k"),
+            ("TOPK.RESERVE u 4294967296", "TopK: invalid k"),
+            ("TOPK.RESERVE u 2 0 5 0.9", "TopK: invalid width"),
+            ("TOPK.RESERVE u 2 50 0 0.9", "TopK: invalid depth"),
+            ("TOPK.RESERVE u 2 50 5 0", "TopK: invalid decay"),
+            ("TOPK.RESERVE u 2 50 5 1.1", "TopK: invalid decay"),
+            ("TOPK.RESERVE u 2 4000000000 60 0.9", "oneread.max-bytes"),
+            ("TOPK.LIST t COUNTS", "WITHCOUNT keyword expected"),
+        ] {
+            client.expect_error(line, words);
+        }
+        client.expect("TOPK.INCRBY t a 5 b 3", vec![Option::<String>::None, None]);
+        client.expect("TOPK.INCRBY t c 4", vec![Some("b".to_owned())]);
+        client.expect("TOPK.QUERY t a b c", vec![1, 0, 1]);
+        client.expect("TOPK.COUNT t a b c d", vec![5, 3, 4, 0]);
+        client.expect("TOPK.LIST t", vec!["a".to_owned(), "c".to_owned()]);
+        let listed: Vec<String> = client.ask("TOPK.LIST t WITHCOUNT").expect("items");
+        assert_eq!(listed, ["a", "5", "c", "4"]);
+        let info = client.fields("TOPK.INFO t");
+        assert_eq!(
+            (&info["k"], &info["width"], &info["depth"]),
+            (&Value::Int(2), &Value::Int(50), &Value::Int(5))
+        );
+        let mut newer = server.connect_resp3();
+        newer.expect("TOPK.QUERY t a b", vec![Value::Boolean(true), Value::Boolean(false)]);
+        let error = client.ask::<Value>("TOPK.INCRBY t a 100001");
+        assert!(format!("{error:?}").contains("smaller or equal to 100,000"), "{error:?}");
+    }
+}
+
+/// With `max-bytes` reached in the middle of a command, the master had 1500 items and its replica
+/// and its append-only file 4976: they got the whole command.
+#[test]
+fn what_a_limit_refuses_reaches_no_replica_and_no_file() {
+    for engine in engines() {
+        let mut master = Server::start(engine, &["--appendonly", "yes"]);
+        let replica = Server::start(engine, &["--replicaof", &format!("127.0.0.1 {}", master.port())]);
+        let (mut client, mut follower) = (master.connect(), replica.connect());
+        super::persistence::wait_for("the replica", || {
+            follower.ask::<String>("INFO replication").is_ok_and(|info| info.contains("link_status:up"))
+        });
+        client.expect("CONFIG SET oneread.max-bytes 4096", "OK".to_owned());
+        let items: Vec<String> = (0..5000).map(|item| item.to_string()).collect();
+        let refused = client.ask::<Value>(&format!("BF.MADD b {}", items.join(" ")));
+        assert!(format!("{refused:?}").contains("oneread.max-bytes allows 4096"), "{refused:?}");
+        let answers: Vec<i64> =
+            client.ask(&format!("CF.INSERT c ITEMS {}", items.join(" "))).expect("answers");
+        assert!(answers.contains(&1) && answers.contains(&-1));
+        let held = |client: &mut super::server::Client| -> (i64, Vec<String>) {
+            (
+                client.ask("BF.CARD b").expect("a number"),
+                client.ask("DEBUG DIGEST-VALUE b c").expect("digests"),
+            )
+        };
+        let before = held(&mut client);
+        assert!((100..5000).contains(&before.0), "{}", before.0);
+        super::persistence::wait_for("the replica", || held(&mut follower) == before);
+        master.kill();
+        master.spawn();
+        assert_eq!(held(&mut master.connect()), before);
+    }
+}
+
+#[test]
+fn commands_of_other_filter_modules_are_known() {
+    let server = Server::start_with_module(
+        Engine::Redis,
+        &[],
+        &["ERROR_RATE", "0.02", "INITIAL_SIZE", "200", "CF_MAX_EXPANSIONS", "3"],
+    );
+    let mut client = server.connect();
+    for (name, value) in [("bf-error-rate", "0.02"), ("bf-initial-size", "200"), ("cf-max-expansions", "3")] {
+        let told: Vec<String> = client.ask(&format!("CONFIG GET oneread.{name}")).expect("a setting");
+        assert_eq!(told[1], value, "{name}");
+    }
+    client.expect("BF.MADD b 1 2 3", vec![1, 1, 1]);
+    let lines: Vec<String> = client.ask("BF.DEBUG b").expect("lines");
+    assert_eq!(lines.len(), 2);
+    assert!(lines[0] == "size:3" && lines[1].contains("capacity:200 size:3"), "{lines:?}");
+    client.expect("CF.ADD c 1", 1);
+    let line: String = client.ask("CF.DEBUG c").expect("a line");
+    assert!(line.starts_with("bktsize:2 buckets:") && line.contains("items:1 deletes:0 filters:1"), "{line}");
+    client.expect("CF.COMPACT c", "OK".to_owned());
+    client.expect_error("CF.COMPACT nothing", "Cuckoo filter was not found");
+    client.expect("CF.RESERVE empty 100", "OK".to_owned());
+    client.expect("CF.SCANDUMP empty 0", (0, Option::<Vec<u8>>::None));
+    // valkey-bloom's.
+    client.expect("BF.INSERT v TIGHTENING 0.5 VALIDATESCALETO 10000 ITEMS x", vec![1]);
+    client.expect("BF.INFO v TIGHTENING", vec!["0.5".to_owned()]);
+    let most: Vec<i64> = client.ask("BF.INFO v MAXSCALEDCAPACITY").expect("a number");
+    assert!(most[0] > 10_000_000, "{most:?}");
+    client.expect_error("BF.INSERT w VALIDATESCALETO 1000000000000 ITEMS x", "exceed memory limit");
+    client.expect_error(
+        "BF.INSERT w NONSCALING VALIDATESCALETO 1000 ITEMS x",
+        "NONSCALING and VALIDATESCALETO",
+    );
+    let (next, bytes): (i64, Vec<u8>) = client.ask("BF.SCANDUMP b 1").expect("a chunk");
+    assert!(next > 1);
+    client.call::<Value>("BF.LOAD", &[b"copy".as_slice(), &bytes]).expect("a value");
+    let digests: Vec<String> = client.ask("DEBUG DIGEST-VALUE b copy").expect("digests");
+    assert_eq!(digests[0], digests[1]);
+    let cut = client.call::<Value>("BF.LOAD", &[b"cut".as_slice(), &bytes[..bytes.len() - 1]]);
+    assert!(cut.is_err_and(|error| error.to_string().contains("bad data")));
+    assert!(client.call::<Value>("BF.LOAD", &[b"b".as_slice(), &bytes]).is_err());
 }

@@ -4,7 +4,7 @@ use redis::Value;
 
 use super::server::{Engine, Server, engines};
 
-const COMMANDS: [&str; 33] = [
+const COMMANDS: [&str; 47] = [
     "BF.RESERVE",
     "BF.ADD",
     "BF.MADD",
@@ -13,8 +13,10 @@ const COMMANDS: [&str; 33] = [
     "BF.MEXISTS",
     "BF.INFO",
     "BF.CARD",
+    "BF.DEBUG",
     "BF.SCANDUMP",
     "BF.LOADCHUNK",
+    "BF.LOAD",
     "CF.RESERVE",
     "CF.ADD",
     "CF.ADDNX",
@@ -24,7 +26,9 @@ const COMMANDS: [&str; 33] = [
     "CF.MEXISTS",
     "CF.DEL",
     "CF.COUNT",
+    "CF.COMPACT",
     "CF.INFO",
+    "CF.DEBUG",
     "CF.SCANDUMP",
     "CF.LOADCHUNK",
     "CMS.INITBYDIM",
@@ -33,15 +37,25 @@ const COMMANDS: [&str; 33] = [
     "CMS.QUERY",
     "CMS.MERGE",
     "CMS.INFO",
+    "TOPK.RESERVE",
+    "TOPK.ADD",
+    "TOPK.INCRBY",
+    "TOPK.QUERY",
+    "TOPK.COUNT",
+    "TOPK.LIST",
+    "TOPK.INFO",
     "ONEREAD.MERGE",
     "ONEREAD.STATS",
     "ONEREAD.MAKESKETCH",
     "ONEREAD.LOADSKETCH",
     "ONEREAD.DUMPSKETCH",
+    "ONEREAD.MAKETOP",
+    "ONEREAD.LOADTOP",
+    "ONEREAD.DUMPTOP",
 ];
 
 /// Extreme numbers, words, nothing, and bytes that are not text.
-const WORDS: [&[u8]; 22] = [
+const WORDS: [&[u8]; 23] = [
     b"",
     b"0",
     b"1",
@@ -58,6 +72,7 @@ const WORDS: [&[u8]; 22] = [
     b"b",
     b"c",
     b"s",
+    b"t",
     b"text",
     b"ITEMS",
     b"WEIGHTS",
@@ -70,7 +85,7 @@ const WORDS: [&[u8]; 22] = [
 fn no_arguments_bring_the_server_down() {
     let server = Server::start(Engine::Redis, &[]);
     let mut client = server.connect();
-    for line in ["BF.ADD b x", "CF.ADD c x", "CMS.INITBYDIM s 10 3", "SET text x"] {
+    for line in ["BF.ADD b x", "CF.ADD c x", "CMS.INITBYDIM s 10 3", "TOPK.RESERVE t 3", "SET text x"] {
         let _: Value = client.ask(line).expect(line);
     }
     // A simple generator with a fixed seed: the values need only vary.
@@ -93,18 +108,53 @@ fn no_arguments_bring_the_server_down() {
             sent += 1;
         }
     }
-    assert_eq!(sent, 33 * 300);
-    // The server asks for the keys of a command before it runs it: in a cluster, for users with
-    // limits and here. `CMS.MERGE` without arguments named one that is not there.
-    for command in COMMANDS {
-        for count in 0..4 {
-            let arguments = [&[b"GETKEYS", command.as_bytes()], &WORDS[..count]].concat();
-            if let Err(error) = client.call::<Value>("COMMAND", &arguments) {
-                assert!(!error.is_io_error(), "{command} {arguments:?}: {error}\n{}", server.log());
+    assert_eq!(sent, COMMANDS.len() * 300);
+    client.expect("PING", "PONG".to_owned());
+}
+
+/// Arguments of seven shapes: the server looks for the keys of a command before it runs it, in a
+/// cluster, for users with limits and for `COMMAND GETKEYS`. `CMS.MERGE` named one beyond the last
+/// argument when it had none, and the server crashed.
+#[test]
+fn no_number_of_arguments_names_a_key_that_is_not_there() {
+    const SHAPES: [&[&[u8]]; 7] = [
+        &[b""],
+        &[b"1"],
+        &[b"a"],
+        &[b"a", b"2"],
+        &[b"a", b"9223372036854775807", b"WEIGHTS"],
+        &[b"a", b"-1", b"ITEMS"],
+        &[b"a", b"\xff\x00", b"0.5", b"3"],
+    ];
+    for engine in engines() {
+        let alone = Server::start(engine, &[]);
+        let cluster = Server::start(engine, &["--cluster-enabled", "yes"]);
+        let (mut client, mut node, mut limited) = (alone.connect(), cluster.connect(), alone.connect());
+        node.expect("CLUSTER ADDSLOTSRANGE 0 16383", "OK".to_owned());
+        client.expect("ACL SETUSER limited on >secret ~a* %R~b* +@all", "OK".to_owned());
+        limited.expect("AUTH limited secret", "OK".to_owned());
+        for command in COMMANDS {
+            for shape in SHAPES {
+                for count in 0..=8 {
+                    let arguments: Vec<&[u8]> = shape.iter().copied().cycle().take(count).collect();
+                    let asked = [&[b"GETKEYS".as_slice(), command.as_bytes()], &*arguments].concat();
+                    for answer in [
+                        client.call::<Value>(command, &arguments),
+                        node.call::<Value>(command, &arguments),
+                        limited.call::<Value>(command, &arguments),
+                        client.call::<Value>("COMMAND", &asked),
+                    ] {
+                        let Err(error) = answer else { continue };
+                        let logs = || format!("{}\n{}", alone.log(), cluster.log());
+                        assert!(!error.is_io_error(), "{command} {arguments:?}: {error}\n{}", logs());
+                        assert!(!error.to_string().contains("please report"), "{command} {arguments:?}");
+                    }
+                }
             }
         }
+        client.expect("PING", "PONG".to_owned());
+        node.expect("PING", "PONG".to_owned());
     }
-    client.expect("PING", "PONG".to_owned());
 }
 
 #[test]
@@ -117,12 +167,14 @@ fn damaged_values_are_refused_and_the_server_stays_up() {
         "CF.RESERVE c 20",
         "CF.INSERT c ITEMS 1 2",
         "CMS.INITBYDIM s 4 2",
+        "TOPK.RESERVE t 2 3 2 0.9",
+        "TOPK.ADD t 1 2 3",
     ] {
         let _: Value = client.ask(line).expect(line);
     }
     // Without the server's own checksum, the damage reaches our checks.
     client.expect("DEBUG SET-SKIP-CHECKSUM-VALIDATION 1", "OK".to_owned());
-    for key in ["b", "c", "s"] {
+    for key in ["b", "c", "s", "t"] {
         let dump: Vec<u8> = client.call("DUMP", &[key]).expect("bytes");
         let (mut refused, mut tried) = (0, 0);
         // The last ten bytes are the server's own.
@@ -173,6 +225,7 @@ fn commands_that_find_no_memory_answer_an_error() {
             "CF.RESERVE c 1850000000",
             "CF.RESERVE c 500000000 ERROR 0.000001",
             "CMS.INITBYDIM s 100000000 5",
+            "TOPK.RESERVE t 10 50000000 5 0.9",
         ] {
             client.expect_error(line, "memory");
         }

@@ -15,6 +15,7 @@ fn fill(client: &mut Client) {
         "CF.RESERVE rigid 5000 EXPANSION 0",
         "CMS.INITBYPROB sketch 0.01 0.01",
         "CMS.INITBYDIM sum 200 7",
+        "TOPK.RESERVE top 10 50 4 0.9",
     ] {
         client.expect(line, "OK".to_owned());
     }
@@ -29,6 +30,7 @@ fn fill(client: &mut Client) {
         ] {
             pipe.cmd(command).arg(key).arg(item).ignore();
         }
+        pipe.cmd("TOPK.INCRBY").arg("top").arg(item % 40).arg(item % 7).ignore();
         pipe.cmd("CMS.INCRBY").arg("sketch").arg(item % 50).arg(item).ignore();
         if item % 3 == 0 {
             pipe.cmd("CF.DEL").arg("counted").arg(item).ignore();
@@ -40,8 +42,8 @@ fn fill(client: &mut Client) {
     pipe.query::<()>(client.connection()).expect("all of it");
 }
 
-const KEYS: [&str; 9] =
-    ["grown", "fixed", "by itself", "counted", "rigid", "sketch", "sum", "cuckoo by itself", "union"];
+const KEYS: [&str; 10] =
+    ["grown", "fixed", "by itself", "counted", "rigid", "sketch", "sum", "top", "cuckoo by itself", "union"];
 
 /// The server's digests of all values.
 fn digests(client: &mut Client) -> Vec<String> {

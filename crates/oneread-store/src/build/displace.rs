@@ -6,62 +6,48 @@
 //! `docs/decisions/store-build.md`.
 
 use super::group::Entry;
-use super::room::weight;
-use super::weighted::Weighted;
-
-/// The page of a record that has no page.
-pub(super) const NOWHERE: u32 = u32::MAX;
+use super::room::{NOWHERE, Room, weight};
 
 /// The most evictions per record without room. Where there is room at all, a few suffice.
 const PATIENCE: usize = 50;
 
-/// Finds pages for the records that have none. Returns those that stay [`NOWHERE`].
+/// Finds pages for the records that have none. Returns whether all have one now; the others stay
+/// [`NOWHERE`].
 ///
-/// `starts` holds the index of each level's first page. Evictions are pseudo-random, but the same
-/// for the same segment.
-pub(super) fn displace(
-    room: &mut Weighted,
-    starts: &[u32],
-    entries: &[Entry],
-    of_record: &mut [u32],
-    pages: u32,
-) -> Vec<u32> {
+/// Evictions are pseudo-random, but the same for the same segment.
+pub(super) fn displace(room: &mut Room, entries: &[Entry], of_record: &mut [u32]) -> bool {
     let mut waiting: Vec<u32> = Vec::new();
-    let mut on_page: Vec<Vec<u32>> = vec![Vec::new(); pages as usize];
+    let mut on_page: Vec<Vec<u32>> = vec![Vec::new(); room.pages()];
     for (record, &page) in (0..).zip(&*of_record) {
-        match on_page.get_mut(page as usize) {
-            Some(records) => records.push(record),
-            None => waiting.push(record),
-        }
+        on_page.get_mut(page as usize).unwrap_or(&mut waiting).push(record);
     }
+    let levels = room.levels();
     let mut left = PATIENCE * waiting.len();
     let mut chance = Chance(waiting.len() as u64);
     while let Some(record) = waiting.pop() {
         let entry = &entries[record as usize];
-        let at = loop {
-            if let Ok(at) = room.insert(entry.digest, weight(entry)) {
-                break at;
+        let page = loop {
+            if let Some(page) = room.insert(entry) {
+                break page;
             }
             if left == 0 {
                 waiting.push(record);
                 waiting.iter().for_each(|&record| of_record[record as usize] = NOWHERE);
-                return waiting;
+                return false;
             }
             left -= 1;
-            let level = chance.below(starts.len());
-            let bucket = room.bucket(entry.digest, level);
-            let records = &mut on_page[(starts[level] + bucket as u32) as usize];
-            while room.room(level, bucket) < weight(entry) && !records.is_empty() {
+            let page = room.page(entry.digest, chance.below(levels));
+            let records = &mut on_page[page as usize];
+            while room.free(page) < weight(entry) && !records.is_empty() {
                 let driven_out = records.swap_remove(chance.below(records.len()));
-                room.remove(level, bucket, weight(&entries[driven_out as usize]));
+                room.remove(page, &entries[driven_out as usize]);
                 waiting.push(driven_out);
             }
         };
-        let page = starts[at.level] + at.bucket as u32;
         of_record[record as usize] = page;
         on_page[page as usize].push(record);
     }
-    waiting
+    true
 }
 
 /// A linear congruential generator, of which the upper bits are used.

@@ -27,9 +27,6 @@ impl Builder {
     }
 
     /// Like [`finish`](Self::finish), but reports progress about once per segment.
-    ///
-    /// # Errors
-    /// Like [`finish`](Self::finish).
     pub fn finish_with_progress(
         self,
         path: impl AsRef<Path>,
@@ -40,9 +37,6 @@ impl Builder {
 
     /// Like [`finish`](Self::finish), but under a lock taken before, which is released at the end.
     /// With [`replace_live`](StoreLock::replace_live) it replaces a live store too.
-    ///
-    /// # Errors
-    /// Like [`finish`](Self::finish).
     pub fn finish_locked(self, lock: StoreLock, progress: impl FnMut(Progress)) -> Result<Report, Error> {
         self.finish_under(&lock, progress)
     }

@@ -18,7 +18,6 @@ pub(crate) mod room;
 pub(crate) mod segment;
 pub(crate) mod temporary;
 mod values;
-mod weighted;
 mod write;
 
 pub use report::{Progress, Report};
@@ -165,9 +164,6 @@ impl Builder {
     }
 
     /// Like [`finish`](Self::finish), but builds the store in memory and returns its bytes.
-    ///
-    /// # Errors
-    /// Like [`finish`](Self::finish).
     pub fn finish_in_memory(self) -> Result<(Vec<u8>, Report), Error> {
         let mut out = Cursor::new(Vec::new());
         let report = self.write(&mut out, |_| {})?;

@@ -1,15 +1,19 @@
-//! One attempt to place the records of a segment on a given number of pages: each record goes to
-//! the first of its pages with room.
+//! The free room of a segment's pages, and one attempt to place its records there: each record goes
+//! to the first of its pages with room.
+//!
+//! # Invariants
+//! 1. The free room of a page plus the weights of its records equals [`ROOM`].
 
-use oneread::layout::MultilevelLayout;
-use oneread::table::placement::Crisis;
+use oneread::hash::Digest;
 
-use super::displace::{NOWHERE, displace};
+use super::displace::displace;
 use super::group::Entry;
-use super::weighted::Weighted;
 use crate::Error;
-use crate::format::geometry::{LEVELS, SEGMENT_PAGES};
+use crate::format::geometry::{self, LEVELS, SEGMENT_PAGES};
 use crate::format::page::{RECORD_OVERHEAD, ROOM};
+
+/// The page of a record that has no page.
+pub(super) const NOWHERE: u32 = u32::MAX;
 
 /// Orders records by size, the largest first, so that small ones fill what is left. Entries are
 /// sorted by digest, so the result depends on nothing else.
@@ -54,36 +58,68 @@ pub(crate) fn weight(entry: &Entry) -> u32 {
 
 /// The free room of the pages that records are placed on.
 pub(super) struct Room {
-    pub(super) pages: Weighted,
+    sizes: [u32; LEVELS],
     /// The index of each level's first page.
-    pub(super) starts: [u32; LEVELS],
-    /// The number of levels that have pages.
-    pub(super) levels: usize,
+    starts: [u32; LEVELS],
+    /// The free bytes of each page.
+    free: Vec<u32>,
 }
 
 impl Room {
+    /// Empty pages in levels of these sizes; only the last levels may have none.
     pub(super) fn new(sizes: [u32; LEVELS]) -> Result<Self, Error> {
-        let pages: u32 = sizes.iter().sum();
-        let some: Vec<u64> = sizes.iter().copied().filter(|&size| size > 0).map(u64::from).collect();
-        let levels = some.len();
-        let out_of_memory = |_| Error::OutOfMemory { bytes: 8 * u64::from(pages) };
-        let layout = MultilevelLayout::new(some).map_err(|_| Error::TooLarge { pages: pages.into() })?;
-        let room = Weighted::new(&layout, ROOM as u32).map_err(out_of_memory)?;
-        Ok(Self { pages: room, starts: [0, sizes[0], sizes[0] + sizes[1]], levels })
+        let pages = sizes.iter().sum::<u32>() as usize;
+        let mut free = Vec::new();
+        free.try_reserve_exact(pages).map_err(|_| Error::OutOfMemory { bytes: 4 * pages as u64 })?;
+        free.resize(pages, ROOM as u32);
+        Ok(Self { sizes, starts: [0, sizes[0], sizes[0] + sizes[1]], free })
+    }
+
+    /// The number of pages of all levels.
+    pub(super) fn pages(&self) -> usize {
+        self.free.len()
+    }
+
+    /// The number of levels that have pages.
+    pub(super) fn levels(&self) -> usize {
+        self.sizes.iter().filter(|&&size| size > 0).count()
+    }
+
+    /// The page of a digest in a level that has pages.
+    #[inline]
+    pub(super) fn page(&self, digest: Digest, level: usize) -> u32 {
+        self.starts[level] + geometry::page(digest, level, self.sizes[level])
+    }
+
+    /// The free bytes of a page.
+    pub(super) fn free(&self, page: u32) -> u32 {
+        self.free[page as usize]
+    }
+
+    /// Reserves room for a record on its first page that has it, and returns that page.
+    #[inline]
+    pub(super) fn insert(&mut self, entry: &Entry) -> Option<u32> {
+        let levels = (0..LEVELS).take_while(|&level| self.sizes[level] > 0);
+        let mut pages = levels.map(|level| self.page(entry.digest, level));
+        let page = pages.find(|&page| self.free(page) >= weight(entry))?;
+        self.free[page as usize] -= weight(entry);
+        Some(page)
+    }
+
+    /// Returns the room of a record that is on a page.
+    pub(super) fn remove(&mut self, page: u32, entry: &Entry) {
+        let free = &mut self.free[page as usize];
+        *free += weight(entry);
+        debug_assert!(*free <= ROOM as u32, "page {page} has no such record");
     }
 
     /// Places records in this order; returns how many found no room.
     pub(super) fn place(&mut self, entries: &[Entry], order: &[u32], of_record: &mut [u32]) -> usize {
         let mut crises = 0;
         for &number in order {
-            let entry = &entries[number as usize];
-            of_record[number as usize] = match self.pages.insert(entry.digest, weight(entry)) {
-                Ok(at) => self.starts[at.level] + at.bucket as u32,
-                Err(Crisis) => {
-                    crises += 1;
-                    NOWHERE
-                }
-            };
+            let page = self.insert(&entries[number as usize]);
+            crises += usize::from(page.is_none());
+            of_record[number as usize] = page.unwrap_or(NOWHERE);
         }
         crises
     }
@@ -114,7 +150,51 @@ pub(super) fn place(
     if crises > MAX_CRISES.max(entries.len() / 8) {
         return Ok(Tried::Many);
     }
-    let pages = sizes.iter().sum();
-    let left = displace(&mut room.pages, &room.starts[..room.levels], entries, of_record, pages);
-    Ok(if left.is_empty() { Tried::Placed } else { Tried::Displaced })
+    let is_placed = displace(&mut room, entries, of_record);
+    Ok(if is_placed { Tried::Placed } else { Tried::Displaced })
+}
+
+#[cfg(test)]
+mod tests {
+    use oneread::hash::{Digester, Portable};
+    use oneread::layout::MultilevelLayout;
+    use oneread::table::placement::{Items, Placement};
+
+    use super::*;
+
+    struct Nothing;
+
+    impl Items for Nothing {
+        fn digest(&self, _: usize) -> Digest {
+            unreachable!("no moves, no questions")
+        }
+
+        fn relocate(&mut self, _: usize, _: usize) {
+            unreachable!("no moves")
+        }
+    }
+
+    #[test]
+    fn records_of_one_size_are_placed_as_in_slots_and_leave_their_room() {
+        let layout =
+            MultilevelLayout::new([50, 20, 7]).unwrap().with_slots(5).unwrap().with_stash(0).unwrap();
+        let mut slots = Placement::new(&layout).unwrap();
+        let mut room = Room::new([50, 20, 7]).unwrap();
+        // Five of them fill a page; a sixth does not fit.
+        let length = ROOM as u16 / 5 - RECORD_OVERHEAD as u16;
+        let digester = Portable::with_seed(1);
+        let entries =
+            (0u64..500).map(|key| Entry { digest: digester.digest(&key), segment: 0, start: 0, length });
+        let mut placed = Vec::new();
+        for entry in entries {
+            let expected = slots.insert(entry.digest, &mut Nothing).map(|place| slots.location(place));
+            let expected = expected.ok().map(|at| [0, 50, 70][at.level] + at.bucket as u32);
+            assert_eq!(room.insert(&entry), expected);
+            placed.extend(expected.map(|page| (page, entry)));
+        }
+        // 385 slots for 500 records.
+        assert!(placed.len() <= 385 && placed.len() > 300, "{}", placed.len());
+        placed.iter().for_each(|(page, entry)| room.remove(*page, entry));
+        assert!((0..77).all(|page| room.free(page) == ROOM as u32));
+    }
 }

@@ -10,16 +10,17 @@ use crate::format::geometry::{self, LEVELS, SEGMENT_PAGES, Shape, tag};
 use crate::format::guide::{Form, Located, Solver};
 use crate::format::overflow::{self, Counts, OVERFLOW};
 use crate::format::page::{self, Place, ROOM};
-use crate::format::record::{self, Stored};
+use crate::format::record::{self, Run, Stored};
 use crate::format::summary::OverflowOf;
 use crate::format::{PAGE, header};
+use crate::totals::Totals;
 
 use super::crowd;
-use super::displace::{NOWHERE, displace};
+use super::displace::displace;
 use super::group::{Entry, Group};
 use super::guided::Guided;
 use super::out::Pages;
-use super::room::{Room, Tried, least_pages, most_pages, order, place, weight};
+use super::room::{NOWHERE, Room, Tried, least_pages, most_pages, order, place, weight};
 
 /// The assignment of a segment's records to pages.
 #[derive(Debug)]
@@ -74,7 +75,7 @@ impl Placed {
         let mut of_record = vec![0; rest.len()];
         let mut room = Room::new(shape.levels(pages))?;
         room.place(&rest, &order, &mut of_record);
-        displace(&mut room.pages, &room.starts[..room.levels], &rest, &mut of_record, pages);
+        displace(&mut room, &rest, &mut of_record);
         let mut placed = Self::sorted(segment, (pages, shape), &rest, &order, &of_record);
         placed.overflow.append(&mut overflow);
         Ok(placed)
@@ -238,8 +239,7 @@ impl Placed {
             loads: Loads::new(),
             runs: Vec::new(),
             levels: [header::Level::default(); LEVELS + 1],
-            key_bytes: 0,
-            value_bytes: 0,
+            totals: Totals::default(),
             overflow: OverflowOf { segment: self.segment, pages: ends.len() as u32, words: words.to_words() },
         };
         guided.count(self.levels(), &mut encoded.loads);
@@ -261,23 +261,10 @@ impl Placed {
                     let bytes = group.record(entry);
                     let Some((record, _)) = record::decode(bytes) else { continue };
                     at += record::split(bytes).1.len();
-                    encoded.key_bytes = encoded.key_bytes.saturating_add(record.key.len() as u64);
+                    encoded.totals.add(Totals::of_record(&record));
                     encoded.levels[level].used_bytes += u64::from(weight(entry));
-                    match record.value {
-                        Stored::Inline(value) => {
-                            encoded.value_bytes = encoded.value_bytes.saturating_add(value.len() as u64);
-                        }
-                        Stored::Run(run) => {
-                            // A crafted page of a live store may claim any length.
-                            encoded.value_bytes = encoded.value_bytes.saturating_add(run.length);
-                            let at = at - record::REFERENCE;
-                            encoded.runs.push(RunAt {
-                                page: number,
-                                at,
-                                from: run.offset,
-                                length: run.length,
-                            });
-                        }
+                    if let Stored::Run(Run { offset: from, length, .. }) = record.value {
+                        encoded.runs.push(RunAt { page: number, at: at - record::REFERENCE, from, length });
                     }
                 }
                 encoded.levels[level].items += entries.len() as u64;
@@ -317,7 +304,6 @@ pub(crate) struct Encoded {
     pub(crate) runs: Vec<RunAt>,
     /// Totals of each level, and of overflow last.
     pub(crate) levels: [header::Level; LEVELS + 1],
-    pub(crate) key_bytes: u64,
-    pub(crate) value_bytes: u64,
+    pub(crate) totals: Totals,
     pub(crate) overflow: OverflowOf,
 }

@@ -16,6 +16,7 @@ use crate::format::header::{Header, Level};
 use crate::format::overflow;
 use crate::format::page::{self, ROOM};
 use crate::format::summary;
+use crate::totals::Totals;
 
 use super::Builder;
 use super::group::Group;
@@ -69,7 +70,7 @@ impl Builder {
         }
         let mut replaced = group.replaced;
         let done = |items: u64, replaced: u64| Progress { done: items + replaced, total };
-        progress(done(writer.items(), replaced));
+        progress(done(writer.totals.items, replaced));
         drop((group, placed));
 
         let groups = self.groups(sample, segments);
@@ -108,7 +109,7 @@ impl Builder {
                     lock(spare).push(memory);
                 }
                 replaced += ready.replaced;
-                progress(done(writer.items(), replaced));
+                progress(done(writer.totals.items, replaced));
             }
             Ok::<(), Error>(())
         })?;
@@ -228,8 +229,7 @@ struct SealedWriter<'a, W> {
     /// An upper bound on the page reads for looking up every overflow key once.
     overflow_reads: u64,
     pages: u64,
-    key_bytes: u64,
-    value_bytes: u64,
+    totals: Totals,
 }
 
 impl<'a, W: Out> SealedWriter<'a, W> {
@@ -244,13 +244,8 @@ impl<'a, W: Out> SealedWriter<'a, W> {
             overflow: Vec::new(),
             overflow_reads: 0,
             pages: 0,
-            key_bytes: 0,
-            value_bytes: 0,
+            totals: Totals::default(),
         }
-    }
-
-    fn items(&self) -> u64 {
-        self.levels.iter().map(|level| level.items).sum()
     }
 
     /// Writes a segment, and returns its memory.
@@ -284,14 +279,13 @@ impl<'a, W: Out> SealedWriter<'a, W> {
             all.items += new.items;
             all.used_bytes += new.used_bytes;
         }
-        self.key_bytes += segment.key_bytes;
-        self.value_bytes += segment.value_bytes;
+        self.totals.add(segment.totals);
         Ok(segment.pages)
     }
 
     /// Writes runs, summary and header. Returns the header and the number of guides.
     fn finish(self, seed: u64, shape: Shape, guides: Form) -> Result<(Header, u64), Error> {
-        let items = self.items();
+        let items = self.totals.items;
         let [first, second, third, overflow] = self.levels;
         let levels = [first, second, third];
         let in_levels = items - overflow.items;
@@ -314,8 +308,8 @@ impl<'a, W: Out> SealedWriter<'a, W> {
             pages: self.pages,
             runs_bytes: self.values.bytes(),
             summary_bytes: summary::section_bytes(content.len() as u64),
-            key_bytes: self.key_bytes,
-            value_bytes: self.value_bytes,
+            key_bytes: self.totals.key_bytes,
+            value_bytes: self.totals.value_bytes,
             reads_per_hit,
             reads_per_miss: plan.reads_per_miss(),
             levels,

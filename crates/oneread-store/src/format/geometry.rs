@@ -1,5 +1,7 @@
 //! Maps the pages of a segment to its levels, and a key to its pages.
 
+use std::ops::RangeInclusive;
+
 use oneread::hash::{Digest, reduce};
 use oneread::table::placement;
 
@@ -69,6 +71,23 @@ pub(crate) fn word(digest: Digest) -> u64 {
 #[inline(always)]
 pub(crate) fn segment(digest: Digest, segments: u32) -> u32 {
     reduce(word(digest), u64::from(segments)) as u32
+}
+
+/// The level of a segment's page, and its index in that level; `None` beyond the last level.
+pub(crate) fn position(levels: [u32; LEVELS], mut page: u32) -> Option<(usize, u32)> {
+    for (level, pages) in levels.into_iter().enumerate() {
+        if page < pages {
+            return Some((level, page));
+        }
+        page -= pages;
+    }
+    None
+}
+
+/// The words of the keys in segment `number` of a sealed store: it begins at ⌈number·2^64/segments⌉.
+pub(crate) fn words(number: u32, segments: u32) -> RangeInclusive<u64> {
+    let start = |number: u32| (u128::from(number) << 64).div_ceil(u128::from(segments.max(1)));
+    start(number) as u64..=(start(number + 1) - 1) as u64
 }
 
 /// The page of a key in a level of `pages` pages.

@@ -1,9 +1,9 @@
 //! The first page of a store: its kind, the size of its parts, and its plan.
 
+use super::fields::{Fields, put_longs, put_shorts, put_words};
 use super::geometry::{LEVELS, SEGMENT_PAGES, Shape};
 use super::{
-    OVERFLOW_VERSION, PAGE, PLAIN_VERSION, VERSION, checksum, guide, long_at, overflow, short_at, summary,
-    version, word_at,
+    OVERFLOW_VERSION, PAGE, PLAIN_VERSION, VERSION, checksum, guide, long_at, overflow, summary, version,
 };
 use crate::Error;
 
@@ -15,33 +15,6 @@ const LIVE: u16 = 2;
 /// Digests are those of `Portable`, as in containers.
 const PORTABLE: u16 = 1;
 
-// Positions of the fields.
-const VERSION_AT: usize = 8;
-const KIND: usize = 10;
-const DIGESTER: usize = 12;
-const LEVEL_COUNT: usize = 14;
-const SEED: usize = 16;
-const PAGE_BYTES: usize = 32;
-const SEGMENTS: usize = 36;
-const ITEMS: usize = 40;
-const PAGES: usize = 48;
-const RUNS_AT: usize = 56;
-const RUNS_BYTES: usize = 64;
-const SUMMARY_AT: usize = 72;
-const SUMMARY_BYTES: usize = 80;
-const KEY_TOTAL: usize = 88;
-const VALUE_TOTAL: usize = 96;
-const READS_PER_HIT: usize = 104;
-const READS_PER_MISS: usize = 112;
-const BY_LEVEL: usize = 120;
-/// The fields of one level: items, bytes used, share of a segment's pages.
-const LEVEL: usize = 20;
-const GUIDE_BYTES: usize = BY_LEVEL + LEVELS * LEVEL;
-const GUIDE_HOMES: usize = GUIDE_BYTES + 4;
-/// Version 2 only: the summary's bytes about overflow, the items in overflow, and the bytes that
-/// their records take.
-const OVERFLOW: usize = GUIDE_HOMES + 4;
-const END: usize = OVERFLOW + 24;
 const CHECKSUM: usize = PAGE - 8;
 
 /// Totals of one level.
@@ -102,46 +75,20 @@ impl Header {
         self.summary_at()?.checked_add(self.summary_bytes)
     }
 
-    pub(crate) fn encode(&self) -> [u8; PAGE] {
-        let mut page = [0; PAGE];
-        let mut put = |at: usize, field: &[u8]| page[at..at + field.len()].copy_from_slice(field);
-        put(0, &MAGIC);
-        put(VERSION_AT, &version(self.overflow_bytes > 0).to_le_bytes());
-        put(KIND, &SEALED.to_le_bytes());
-        put(DIGESTER, &PORTABLE.to_le_bytes());
-        put(LEVEL_COUNT, &(LEVELS as u16).to_le_bytes());
-        put(SEED, &self.seed.to_le_bytes());
-        put(PAGE_BYTES, &(PAGE as u32).to_le_bytes());
-        put(SEGMENTS, &self.segments.to_le_bytes());
-        let longs = [
-            (ITEMS, self.items),
-            (PAGES, self.pages),
-            (RUNS_AT, self.runs_at()),
-            (RUNS_BYTES, self.runs_bytes),
-            (SUMMARY_AT, self.summary_at().unwrap_or(u64::MAX)),
-            (SUMMARY_BYTES, self.summary_bytes),
-            (KEY_TOTAL, self.key_bytes),
-            (VALUE_TOTAL, self.value_bytes),
-            (READS_PER_HIT, self.reads_per_hit.to_bits()),
-            (READS_PER_MISS, self.reads_per_miss.to_bits()),
-            (OVERFLOW, self.overflow_bytes),
-            (OVERFLOW + 8, self.overflow.items),
-            (OVERFLOW + 16, self.overflow.used_bytes),
-        ];
-        for (at, field) in longs {
-            put(at, &field.to_le_bytes());
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut page = begin(version(self.overflow_bytes > 0), SEALED, self.seed);
+        put_words(&mut page, [self.segments]);
+        let summary_at = self.summary_at().unwrap_or(u64::MAX);
+        put_longs(&mut page, [self.items, self.pages, self.runs_at(), self.runs_bytes]);
+        put_longs(&mut page, [summary_at, self.summary_bytes, self.key_bytes, self.value_bytes]);
+        put_longs(&mut page, [self.reads_per_hit.to_bits(), self.reads_per_miss.to_bits()]);
+        for (level, part) in self.levels.iter().zip(self.shape.parts()) {
+            put_longs(&mut page, [level.items, level.used_bytes]);
+            put_words(&mut page, [part]);
         }
-        for (number, level) in self.levels.iter().enumerate() {
-            let at = BY_LEVEL + LEVEL * number;
-            put(at, &level.items.to_le_bytes());
-            put(at + 8, &level.used_bytes.to_le_bytes());
-            put(at + 16, &self.shape.parts()[number].to_le_bytes());
-        }
-        put(GUIDE_BYTES, &self.guides.bytes.to_le_bytes());
-        put(GUIDE_HOMES, &self.guides.homes_log2.to_le_bytes());
-        let sum = checksum(&page[..CHECKSUM]);
-        page[CHECKSUM..].copy_from_slice(&sum.to_le_bytes());
-        page
+        put_words(&mut page, [self.guides.bytes, self.guides.homes_log2]);
+        put_longs(&mut page, [self.overflow_bytes, self.overflow.items, self.overflow.used_bytes]);
+        complete(page)
     }
 
     /// Decodes the page, and checks all that it shows by itself.
@@ -153,56 +100,63 @@ impl Header {
             return Err(Error::Length { expected: PAGE as u64, found: page.len() as u64 });
         }
         let damaged = |what| Error::Damaged { part: "header", what };
+        let mut fields = Fields(&page[MAGIC.len()..CHECKSUM]);
+        let [version, kind, digester, level_count] = fields.shorts();
         // A later version may compute its checksum differently.
-        let version = short_at(page, VERSION_AT);
         if version > VERSION {
             return Err(Error::Version { expected: VERSION, found: version });
         }
         if checksum(&page[..CHECKSUM]) != long_at(page, CHECKSUM) {
             return Err(damaged("its checksum is wrong"));
         }
-        if short_at(page, KIND) == LIVE {
+        if kind == LIVE {
             return Err(Error::Live { what: "it is a live store: open it with `Store`" });
         }
+        let [seed, reserved] = fields.longs();
+        let [page_bytes, segments] = fields.words();
         let fixed = (PLAIN_VERSION..=VERSION).contains(&version)
-            && short_at(page, KIND) == SEALED
-            && short_at(page, DIGESTER) == PORTABLE
-            && usize::from(short_at(page, LEVEL_COUNT)) == LEVELS
-            && word_at(page, PAGE_BYTES) as usize == PAGE;
+            && (kind, digester) == (SEALED, PORTABLE)
+            && (usize::from(level_count), page_bytes as usize) == (LEVELS, PAGE);
         if !fixed {
             return Err(damaged(
                 "it names a kind, digester, page size or number of levels that this version has not",
             ));
         }
-        let fields_end = if version == OVERFLOW_VERSION { END } else { OVERFLOW };
-        if long_at(page, SEED + 8) != 0 || page[fields_end..CHECKSUM].iter().any(|&byte| byte != 0) {
+        let [items, pages, runs_at, runs_bytes] = fields.longs();
+        let [summary_at, summary_bytes, key_bytes, value_bytes] = fields.longs();
+        let [reads_per_hit, reads_per_miss] = fields.longs().map(f64::from_bits);
+        let (mut levels, mut parts) = ([Level::default(); LEVELS], [0; LEVELS]);
+        for (level, part) in levels.iter_mut().zip(&mut parts) {
+            let [items, used_bytes] = fields.longs();
+            *level = Level { items, used_bytes };
+            [*part] = fields.words();
+        }
+        let [guide_bytes, guide_homes] = fields.words();
+        let of_overflow = fields.longs();
+        let has_none = version == OVERFLOW_VERSION || of_overflow == [0; 3];
+        if reserved != 0 || !has_none || fields.0.iter().any(|&byte| byte != 0) {
             return Err(damaged("a reserved field is not 0"));
         }
-        let mut levels = [Level::default(); LEVELS];
-        for (number, level) in levels.iter_mut().enumerate() {
-            let at = BY_LEVEL + LEVEL * number;
-            *level = Level { items: long_at(page, at), used_bytes: long_at(page, at + 8) };
-        }
-        let guides = guide::Form::checked(word_at(page, GUIDE_BYTES), word_at(page, GUIDE_HOMES))
+        let guides = guide::Form::checked(guide_bytes, guide_homes)
             .ok_or(damaged("its guides are larger than guides are, or have no bytes"))?;
-        let parts = std::array::from_fn(|level| word_at(page, BY_LEVEL + LEVEL * level + 16));
         let shape = Shape::from_parts(parts).ok_or(damaged("its levels do not divide a segment"))?;
+        let [overflow_bytes, overflow_items, used_bytes] = of_overflow;
         let header = Self {
-            seed: long_at(page, SEED),
-            segments: word_at(page, SEGMENTS),
-            items: long_at(page, ITEMS),
-            pages: long_at(page, PAGES),
-            runs_bytes: long_at(page, RUNS_BYTES),
-            summary_bytes: long_at(page, SUMMARY_BYTES),
-            key_bytes: long_at(page, KEY_TOTAL),
-            value_bytes: long_at(page, VALUE_TOTAL),
-            reads_per_hit: f64::from_bits(long_at(page, READS_PER_HIT)),
-            reads_per_miss: f64::from_bits(long_at(page, READS_PER_MISS)),
+            seed,
+            segments,
+            items,
+            pages,
+            runs_bytes,
+            summary_bytes,
+            key_bytes,
+            value_bytes,
+            reads_per_hit,
+            reads_per_miss,
             levels,
             shape,
             guides,
-            overflow_bytes: long_at(page, OVERFLOW),
-            overflow: Level { items: long_at(page, OVERFLOW + 8), used_bytes: long_at(page, OVERFLOW + 16) },
+            overflow_bytes,
+            overflow: Level { items: overflow_items, used_bytes },
         };
         if (version == OVERFLOW_VERSION) != (header.overflow_bytes > 0) {
             return Err(damaged("it has overflow pages, or none, against its version"));
@@ -219,8 +173,7 @@ impl Header {
         {
             return Err(damaged("its segments cannot have its pages"));
         }
-        let sections = [(RUNS_AT, Some(header.runs_at())), (SUMMARY_AT, header.summary_at())];
-        if sections.iter().any(|&(at, expected)| expected != Some(long_at(page, at))) {
+        if (runs_at, Some(summary_at)) != (header.runs_at(), header.summary_at()) {
             return Err(damaged("its sections do not follow each other"));
         }
         // Each segment has a guide, and each guide a byte.
@@ -233,25 +186,34 @@ impl Header {
     }
 }
 
-/// The first page of a live store; its manifest has everything else.
-pub(crate) fn live(store: u64, seed: u64) -> [u8; PAGE] {
-    let mut page = [0; PAGE];
-    let mut put = |at: usize, field: &[u8]| page[at..at + field.len()].copy_from_slice(field);
-    put(0, &MAGIC);
-    put(VERSION_AT, &PLAIN_VERSION.to_le_bytes());
-    put(KIND, &LIVE.to_le_bytes());
-    put(DIGESTER, &PORTABLE.to_le_bytes());
-    put(LEVEL_COUNT, &(LEVELS as u16).to_le_bytes());
-    put(SEED, &seed.to_le_bytes());
-    put(PAGE_BYTES, &(PAGE as u32).to_le_bytes());
-    put(ITEMS, &store.to_le_bytes());
-    let sum = checksum(&page[..CHECKSUM]);
-    page[CHECKSUM..].copy_from_slice(&sum.to_le_bytes());
+/// The fields up to the bytes of a page, which all kinds have.
+fn begin(version: u16, kind: u16, seed: u64) -> Vec<u8> {
+    let mut page = MAGIC.to_vec();
+    put_shorts(&mut page, [version, kind, PORTABLE, LEVELS as u16]);
+    put_longs(&mut page, [seed, 0]);
+    put_words(&mut page, [PAGE as u32]);
     page
+}
+
+/// Adds zeros and the checksum.
+fn complete(mut page: Vec<u8>) -> Vec<u8> {
+    page.resize(CHECKSUM, 0);
+    let sum = checksum(&page);
+    put_longs(&mut page, [sum]);
+    page
+}
+
+/// The first page of a live store; its manifest has everything else.
+pub(crate) fn live(store: u64, seed: u64) -> Vec<u8> {
+    let mut page = begin(PLAIN_VERSION, LIVE, seed);
+    put_words(&mut page, [0]);
+    put_longs(&mut page, [store]);
+    complete(page)
 }
 
 /// The number of the live store with this first page, if it is one.
 pub(crate) fn live_store(page: &[u8]) -> Option<u64> {
-    let store = long_at(page.get(..PAGE)?, ITEMS);
-    (page == live(store, long_at(page, SEED))).then_some(store)
+    let page = page.get(..PAGE)?;
+    let [_, _, seed, _, _, store] = Fields(page).longs();
+    (page == live(store, seed)).then_some(store)
 }

@@ -5,6 +5,7 @@
 //!  4096   │ 4096 each                │ from a page boundary │ from a page boundary, in chunks
 //! ```
 
+pub(crate) mod fields;
 pub(crate) mod geometry;
 pub(crate) mod guide;
 pub(crate) mod header;

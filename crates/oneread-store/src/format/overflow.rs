@@ -26,16 +26,12 @@
 //! So only keys that share the word of an overflow key pay. The search reads at most ⌊log2(pages)⌋
 //! + 1 of the segment's overflow pages.
 //!
-//! # Layout
-//! ```text
-//!  words:  word │ keys │ word │ keys │ …, the words ascending
-//!          8    │ 4    │ 8    │ 4
-//! ```
 //! Overflow pages have the form of other pages, with level [`OVERFLOW`] and index 0.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use super::fields::{put_longs, put_words};
 use super::page::{Place, RECORD_OVERHEAD, ROOM};
 use super::{geometry, long_at, word_at};
 
@@ -78,8 +74,8 @@ impl KeyWords {
 
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         for (word, keys) in &self.0 {
-            out.extend_from_slice(&word.to_le_bytes());
-            out.extend_from_slice(&keys.to_le_bytes());
+            put_longs(out, [*word]);
+            put_words(out, [*keys]);
         }
     }
 

@@ -9,7 +9,8 @@
 //! Lengths below 128 take one byte. Others take two, the lower seven bits first, with the highest
 //! bit set. The form is the length of an inline value, or one more than the longest inline value.
 
-use super::{INLINE_BYTES, KEY_BYTES, long_at};
+use super::fields::{Fields, put_longs};
+use super::{INLINE_BYTES, KEY_BYTES};
 
 /// The form of a value that lies in a run.
 const IN_RUN: usize = INLINE_BYTES + 1;
@@ -30,6 +31,16 @@ pub(crate) struct Run {
 pub(crate) enum Stored<'a> {
     Inline(&'a [u8]),
     Run(Run),
+}
+
+impl Stored<'_> {
+    /// The length of the value; a crafted file may claim any for a run.
+    pub(crate) fn byte_len(&self) -> u64 {
+        match self {
+            Self::Inline(value) => value.len() as u64,
+            Self::Run(run) => run.length,
+        }
+    }
 }
 
 /// A decoded record.
@@ -69,12 +80,8 @@ impl Lengths {
             return Some(Record { key, value: Stored::Inline(value.get(..self.form)?) });
         }
         let reference = value.get(..REFERENCE)?;
-        let run = Run {
-            offset: long_at(reference, 0),
-            length: long_at(reference, 8),
-            checksum: long_at(reference, 16),
-        };
-        Some(Record { key, value: Stored::Run(run) })
+        let [offset, length, checksum] = Fields(reference).longs();
+        Some(Record { key, value: Stored::Run(Run { offset, length, checksum }) })
     }
 }
 
@@ -92,9 +99,7 @@ pub(crate) fn encode(key: &[u8], value: Stored<'_>, out: &mut Vec<u8>) {
         Stored::Run(run) => {
             put_length(IN_RUN, out);
             out.extend_from_slice(key);
-            for field in [run.offset, run.length, run.checksum] {
-                out.extend_from_slice(&field.to_le_bytes());
-            }
+            put_longs(out, [run.offset, run.length, run.checksum]);
         }
     }
 }

@@ -1,19 +1,12 @@
 //! The summary section: the directory and the guides, in chunks with a checksum each.
-//!
-//! # Layout
-//! ```text
-//!  content:  pages of segment 0, 1, … │ overflow │ guides of segment 0, by homes │ of segment 1 …
-//!            4 each
-//!  overflow: segment │ overflow pages │ number of words │ words   │ … per segment with overflow
-//!            4       │ 4              │ 4               │ 12 each
-//!  section:  checksum │ 65528 bytes of content │ checksum │ the next 65528 │ …
-//! ```
+//! `docs/format.md` has the bytes: *Summary*.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use oneread::bits::{LittleEndian, Words};
 use oneread::hash::Digest;
 
+use super::fields::put_words;
 use super::geometry::{self, LEVELS, SEGMENT_PAGES, Shape};
 use super::guide::{Form, Guide, Heads, PADDING};
 use super::header::Header;
@@ -61,9 +54,7 @@ pub(crate) struct OverflowOf {
 
 impl OverflowOf {
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
-        for field in [self.segment, self.pages, self.words.len() as u32] {
-            out.extend_from_slice(&field.to_le_bytes());
-        }
+        put_words(out, [self.segment, self.pages, self.words.len() as u32]);
         self.words.encode(out);
     }
 
@@ -338,13 +329,7 @@ impl Segment {
 
     /// The level of a page, counted from the segment's first, and its index in that level; for
     /// overflow pages the index is 0.
-    pub(crate) fn position(&self, mut page: u32) -> (usize, u32) {
-        for (level, &pages) in self.levels.iter().enumerate() {
-            if page < pages {
-                return (level, page);
-            }
-            page -= pages;
-        }
-        (OVERFLOW, 0)
+    pub(crate) fn position(&self, page: u32) -> (usize, u32) {
+        geometry::position(self.levels, page).unwrap_or((OVERFLOW, 0))
     }
 }

@@ -11,21 +11,20 @@
 use std::io;
 
 use super::create::begin;
-use super::directory::sealed_start;
 use super::disk::{Disk, DiskFile, OpenMode};
 use super::files::Paths;
-use super::log;
-use super::manifest::{Manifest, Named, Safe, Totals};
+use super::manifest::{Manifest, Named};
 use super::manifest_file;
 use super::mark::Mark;
 use super::options::StoreOptions;
 use super::overflow::Overflow;
 use super::segment::Segment;
 use super::slots::{self, Extent, Slots};
-use crate::digest::Portable;
 use crate::format::PAGE;
+use crate::format::geometry;
 use crate::format::header::{self, Header};
 use crate::format::summary::Summary;
+use crate::totals::Totals;
 use crate::{Error, ReadAt};
 
 /// Makes a sealed store live, or completes what a crash interrupted.
@@ -67,21 +66,14 @@ fn adopt(file: &dyn DiskFile, options: &StoreOptions) -> Result<Manifest, Error>
     let mut slots = Slots::empty(end);
     slots.take(Extent { slot: 0, count: end });
     let words = slots.words().to_vec();
-    let named = |id| Named { first: sealed_start(id, header.segments), id, described: None };
+    let named = |id| Named { first: *geometry::words(id, header.segments).start(), id, described: None };
+    let slots = Slots::from_words(words, end).ok_or(Error::TooLarge { pages: end.into() })?;
+    let segments = (0..header.segments).map(named).collect();
     Ok(Manifest {
-        store: Portable::random().seed(),
-        seed: header.seed,
-        number: 1,
-        miss_rate: options.miss_rate,
-        segment_pages: options.segment_pages,
-        log: 1,
-        safe: Safe { log: 1, end: log::HEADER as u64 },
         totals: Totals { items: header.items, key_bytes: header.key_bytes, value_bytes: header.value_bytes },
-        next_id: header.segments,
-        segments: (0..header.segments).map(named).collect(),
-        slots: Slots::from_words(words, end).ok_or(Error::TooLarge { pages: end.into() })?,
         has_overflow: header.overflow_bytes > 0,
-        base: Some(Box::new(header)),
+        base: Some(Box::new(header.clone())),
+        ..Manifest::first(header.seed, options, segments, slots)
     })
 }
 

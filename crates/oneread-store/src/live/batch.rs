@@ -37,7 +37,6 @@ impl Batch {
     /// # Errors
     /// If the key has more than 1024 bytes, the value more than 2^30, or the batch more than 2^31.
     /// Then nothing is added.
-    /// Then nothing was added.
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         self.changes.push(key, Some(value))
     }

@@ -38,7 +38,7 @@ use std::time::{Duration, Instant};
 
 use super::directory::Entry;
 use super::group_commit::GroupCommit;
-use super::manifest::{Manifest, Named, Safe, Totals};
+use super::manifest::{Manifest, Named, Safe};
 use super::manifest_file;
 use super::merge::{Merged, Tools, merge};
 use super::metrics::span;
@@ -54,6 +54,7 @@ use crate::Error;
 use crate::format::PAGE;
 use crate::format::guide::Solver;
 use crate::format::header::Header;
+use crate::totals::Totals;
 
 /// The number of slots that may wait for a checkpoint: at least used / [`MIN_SLACK`], at most used
 /// / [`MAX_SLACK`].
@@ -228,7 +229,7 @@ impl Checkpointer {
             let start = found.first;
             self.reader.root.replace(|root| {
                 let mut totals = root.totals;
-                delta.apply(&mut totals);
+                totals.add(delta);
                 let directory = root.directory.replaced(start, segments);
                 Root { directory, totals, merged: next, ..root.clone() }
             });
@@ -265,6 +266,7 @@ impl Checkpointer {
         span!("checkpoint");
         let start = Instant::now();
         let files = &self.reader.files;
+        // Steps 5 to 8 of `docs/architecture.md`, *The life of a crash*.
         self.reader.data.file.sync().map_err(Error::sync("the store"))?;
         pages.drop_summary(root);
         let manifest = self.manifest(pages, root, log);

@@ -16,11 +16,10 @@ use std::sync::Arc;
 use oneread::hash::Digester;
 
 use super::buffer::{Change, OnPage};
-use super::manifest::Totals;
 use super::reader::{PageLookup, Reader};
 use super::root::{LogBuffer, Root};
 use crate::Error;
-use crate::format::record::Stored;
+use crate::totals::Totals;
 
 impl Reader {
     /// The totals of all keys and values at one moment.
@@ -57,10 +56,7 @@ impl Reader {
             let key = change.key();
             let digest = self.digester.digest(key);
             let found =
-                self.find_on_pages(root.clone(), digest, key, &mut scratch, |stored, _, _| match stored {
-                    Stored::Inline(value) => value.len() as u64,
-                    Stored::Run(run) => run.length,
-                })?;
+                self.find_on_pages(root.clone(), digest, key, &mut scratch, |value, _, _| value.byte_len())?;
             let on_page = match found {
                 PageLookup::Found(length) => OnPage::Present(length),
                 PageLookup::Absent { .. } => OnPage::Absent,
@@ -74,16 +70,11 @@ impl Reader {
 
 /// Adds a change and subtracts what it replaces.
 fn replace(totals: &mut Totals, change: &Change, old: OnPage) {
-    let key = change.key().len() as u64;
-    // Totals of a damaged manifest may be anything.
-    if let OnPage::Present(value) = old {
-        totals.items = totals.items.wrapping_sub(1);
-        totals.key_bytes = totals.key_bytes.wrapping_sub(key);
-        totals.value_bytes = totals.value_bytes.wrapping_sub(value);
+    let key_bytes = change.key().len();
+    if let OnPage::Present(value_bytes) = old {
+        totals.subtract(Totals::of(key_bytes, value_bytes));
     }
     if let Some(value) = change.value() {
-        totals.items = totals.items.wrapping_add(1);
-        totals.key_bytes = totals.key_bytes.wrapping_add(key);
-        totals.value_bytes = totals.value_bytes.wrapping_add(value.len() as u64);
+        totals.add(Totals::of(key_bytes, value.len() as u64));
     }
 }

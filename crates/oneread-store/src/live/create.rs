@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::disk::{Disk, OpenMode};
 use super::files::Paths;
-use super::log::{self, Log};
-use super::manifest::{Manifest, Named, Safe, Totals};
+use super::log::Log;
+use super::manifest::{Manifest, Named};
 use super::manifest_file;
 use super::options::StoreOptions;
 use super::plan::Plans;
@@ -62,21 +62,8 @@ fn make(lock: &StoreLock, path: &Path, options: &StoreOptions) -> Result<Manifes
     let mut slots = Slots::empty(extent.slot + extent.count);
     slots.take(Extent { slot: 0, count: slots.end() });
     let described = Described { extent, checksum: long_at(&segment, 0) };
-    Ok(Manifest {
-        store,
-        seed,
-        number: 1,
-        miss_rate: options.miss_rate,
-        segment_pages: options.segment_pages,
-        log: 1,
-        safe: Safe { log: 1, end: log::HEADER as u64 },
-        totals: Totals::default(),
-        next_id: 1,
-        base: None,
-        segments: vec![Named { first: 0, id: 0, described: Some(described) }],
-        slots,
-        has_overflow: false,
-    })
+    let segments = vec![Named { first: 0, id: 0, described: Some(described) }];
+    Ok(Manifest { store, ..Manifest::first(seed, options, segments, slots) })
 }
 
 /// Writes a store's first log and manifest.

@@ -1,8 +1,7 @@
 //! Maps a key's word to its segment.
 //!
 //! Each segment has a range of the words of [`domain::DIRECTORY`](crate::domain::DIRECTORY);
-//! together the ranges cover all words. A split divides a range. The segments of a sealed store
-//! have such ranges too: number i of S begins at ⌈i·2^64/S⌉.
+//! together the ranges cover all words. A split divides a range.
 //!
 //! The directory is an immutable list of lists. A new version shares all lists but one with the old
 //! version, so a change copies a few hundred entries at most.
@@ -14,11 +13,6 @@ pub(super) use crate::format::geometry::word;
 
 /// The most entries of an inner list; a longer one is split.
 const MAX_ENTRIES: usize = 256;
-
-/// The first word of segment `number` of `segments` in a sealed store.
-pub(super) fn sealed_start(number: u32, segments: u32) -> u64 {
-    (u128::from(number) << 64).div_ceil(u128::from(segments.max(1))) as u64
-}
 
 /// A segment with the first word of its range.
 pub(super) type Entry = (u64, Arc<Segment>);
@@ -100,6 +94,7 @@ impl Directory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::geometry::words;
     use crate::format::guide::Form;
     use oneread::hash::reduce;
 
@@ -113,7 +108,8 @@ mod tests {
     #[test]
     fn words_go_where_a_sealed_store_sends_them() {
         for segments in [1u32, 2, 3, 7, 1000] {
-            let entries = (0..segments).map(|number| entry(sealed_start(number, segments), number)).collect();
+            let entries =
+                (0..segments).map(|number| entry(*words(number, segments).start(), number)).collect();
             let directory = Directory::new(entries);
             let mut word = 0u64;
             for _ in 0..10_000 {

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Release};
+use std::sync::atomic::Ordering::Release;
 
 use super::disk::{Disk, OpenMode};
 use super::files::{Files, Paths};
@@ -17,12 +17,10 @@ use super::mark::Mark;
 use super::options::StoreOptions;
 use super::ranked::{Locks, Rank, Ranked};
 use super::reader::Reader;
-use super::root::{CurrentRoot, Root};
+use super::root::Root;
 use super::slots::{Extent, Slots};
 use super::stats::Numbers;
 use crate::Error;
-use crate::digest::Portable;
-use crate::read::counters::Counters;
 
 /// Follows the writer's checkpoints.
 #[derive(Debug)]
@@ -60,18 +58,10 @@ impl Follower {
             return Err(Error::Live { what: "it is a sealed store: open it with `Sealed`, or for writing" });
         }
         let loaded = load_beside_a_writer(&*disk, &paths, options.lose_damaged_log)?;
-        let manifest = loaded.manifest;
+        let (reader, manifest) = Reader::new(disk, paths, loaded, true);
         options.miss_rate = manifest.miss_rate;
-        let reader = Reader {
-            files: Files::new(disk, paths, manifest.store),
-            digester: Portable::with_seed(manifest.seed),
-            data: loaded.data,
-            root: CurrentRoot::new(loaded.root),
-            counters: Counters::new(),
-            stamp: Some(AtomicU64::new(loaded.stamp)),
-        };
         let followed = Locks::new().lock(Rank::Pages, Followed::new(manifest));
-        Ok((Arc::new(reader), Self { options, followed }))
+        Ok((reader, Self { options, followed }))
     }
 
     pub(super) fn options(&self) -> &StoreOptions {

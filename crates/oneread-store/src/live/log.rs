@@ -1,15 +1,5 @@
-//! The log: the changes since the last checkpoint, one record per batch.
-//!
-//! # Layout
-//! ```text
-//!  0            512
-//!  header, 512 │ record │ record │ …, each from a multiple of 8 on
-//!
-//!  record:  checksum │ mark │ length │ previous │ session │ synced │ changes
-//!           8        │ 4    │ 4      │ 8        │ 8       │ 8      │
-//!  change:  key length + 2^15 if a value follows │ value length, if one follows │ key │ value
-//!           2                                    │ 4
-//! ```
+//! The log: the changes since the last checkpoint, one record per batch. `docs/format.md` has the
+//! bytes: *Logs*.
 //!
 //! # Invariants
 //! 1. A record counts only if its checksum is right (seeded with its position and the checksum of
@@ -236,21 +226,22 @@ pub(super) fn begins_damaged(bytes: &[u8]) -> bool {
 /// Reports whether these bytes are the log of this number, and a record in it says that it was
 /// synced. Then the previous log is safe to its end, since that one is always synced first.
 pub(super) fn tells_of_sync(bytes: &[u8], store: u64, number: u64) -> bool {
-    if !begins(bytes, store, number, None) {
-        return false;
-    }
+    begins(bytes, store, number, None) && records(bytes).any(|(record, _)| long_at(record, SYNCED) > 0)
+}
+
+/// The whole records from the start of a log on, each with its mark.
+fn records(bytes: &[u8]) -> impl Iterator<Item = (&[u8], u32)> {
     let seed = long_at(bytes, HEADER_SUM);
     let (mut at, mut previous) = (HEADER as u64, seed);
-    while let Some((record, _)) = record_at(bytes, at, seed)
-        && long_at(record, PREVIOUS) == previous
-    {
-        if long_at(record, SYNCED) > 0 {
-            return true;
+    std::iter::from_fn(move || {
+        let (record, mark) = record_at(bytes, at, seed)?;
+        if long_at(record, PREVIOUS) != previous {
+            return None;
         }
         previous = long_at(record, 0);
         at += record.len().next_multiple_of(ALIGN) as u64;
-    }
-    false
+        Some((record, mark))
+    })
 }
 
 /// Reads a log that [begins](begins) as it should: passes on each change of each whole record in
@@ -263,10 +254,7 @@ pub(super) fn read(
 ) -> LogEnd {
     let seed = long_at(bytes, HEADER_SUM);
     let mut read = LogEnd { number, seed, end: HEADER as u64, previous: seed, next: None, damaged: false };
-    while let Some((record, mark)) = record_at(bytes, read.end, seed) {
-        if long_at(record, PREVIOUS) != read.previous {
-            break;
-        }
+    for (record, mark) in records(bytes) {
         let mut rest = &record[CHANGES..];
         if mark == END_MARK {
             read.next = Some(long_at(rest, 0));

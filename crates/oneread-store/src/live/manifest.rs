@@ -1,38 +1,19 @@
 //! The manifest: a checkpoint. It lists the segments and their descriptions, the slots in use, and
 //! the first log to replay. A new manifest replaces it as a whole.
-//!
-//! # Layout
-//! ```text
-//!  fields │ header of the sealed store it began as, if any │ segments │ slots in use │ checksum
-//!  160    │ 4096 or 0                                      │ 32 each  │ 1 bit each   │ 8
-//! ```
+//! `docs/format.md` has the bytes: *Manifest*.
 
 use super::log;
+use super::options::StoreOptions;
 use super::segment::Described;
 use super::slots::{self, Extent, Slots};
 use crate::Error;
+use crate::digest::Portable;
+use crate::format::fields::{Fields, put_longs, put_shorts, put_words};
 use crate::format::header::Header;
-use crate::format::{
-    OVERFLOW_VERSION, PAGE, PLAIN_VERSION, VERSION, checksum, long_at, short_at, version, word_at,
-};
+use crate::format::{OVERFLOW_VERSION, PAGE, PLAIN_VERSION, VERSION, checksum, long_at, version};
+use crate::totals::Totals;
 
 const MAGIC: [u8; 8] = *b"\x89oneman\n";
-const VERSION_AT: usize = 8;
-const BASE: usize = 10;
-const SEGMENT_PAGES: usize = 12;
-const STORE: usize = 16;
-const SEED: usize = 24;
-const NUMBER: usize = 32;
-const MISS_RATE: usize = 40;
-const LOG: usize = 48;
-const SAFE_LOG: usize = 56;
-const SAFE_END: usize = 64;
-const ITEMS: usize = 72;
-const KEY_BYTES: usize = 80;
-const VALUE_BYTES: usize = 88;
-const NEXT_ID: usize = 96;
-const SLOTS: usize = 100;
-const SEGMENTS: usize = 104;
 const FIELDS: usize = 160;
 const ENTRY: usize = 32;
 const CHECKSUM: usize = 8;
@@ -42,21 +23,6 @@ const MAX_NUMBER: u64 = 1 << 62;
 
 /// Stands for a slot: the sealed store's summary describes the segment.
 const IN_BASE: u32 = u32::MAX;
-
-/// Totals of all keys and values.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Totals {
-    pub(super) items: u64,
-    pub(super) key_bytes: u64,
-    pub(super) value_bytes: u64,
-}
-
-impl Totals {
-    /// Totals of a damaged manifest may be anything.
-    pub(super) fn raw_bytes(&self) -> u64 {
-        self.key_bytes.saturating_add(self.value_bytes)
-    }
-}
 
 /// A segment as the manifest names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,51 +62,47 @@ pub(super) struct Manifest {
 }
 
 impl Manifest {
+    /// The first manifest of a store, with a random number and without keys.
+    pub(super) fn first(seed: u64, options: &StoreOptions, segments: Vec<Named>, slots: Slots) -> Self {
+        Self {
+            store: Portable::random().seed(),
+            seed,
+            number: 1,
+            miss_rate: options.miss_rate,
+            segment_pages: options.segment_pages,
+            log: 1,
+            safe: Safe { log: 1, end: log::HEADER as u64 },
+            totals: Totals::default(),
+            next_id: segments.len() as u32,
+            base: None,
+            segments,
+            slots,
+            has_overflow: false,
+        }
+    }
+
     pub(super) fn encode(&self) -> Vec<u8> {
-        let mut bytes = vec![0; FIELDS];
-        let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
-        put(0, &MAGIC);
-        put(VERSION_AT, &version(self.has_overflow).to_le_bytes());
-        put(BASE, &u16::from(self.base.is_some()).to_le_bytes());
-        let longs = [
-            (STORE, self.store),
-            (SEED, self.seed),
-            (NUMBER, self.number),
-            (MISS_RATE, self.miss_rate.to_bits()),
-            (LOG, self.log),
-            (SAFE_LOG, self.safe.log),
-            (SAFE_END, self.safe.end),
-            (ITEMS, self.totals.items),
-            (KEY_BYTES, self.totals.key_bytes),
-            (VALUE_BYTES, self.totals.value_bytes),
-        ];
-        for (at, field) in longs {
-            put(at, &field.to_le_bytes());
-        }
-        let words = [
-            (SEGMENT_PAGES, self.segment_pages),
-            (NEXT_ID, self.next_id),
-            (SLOTS, self.slots.end()),
-            (SEGMENTS, self.segments.len() as u32),
-        ];
-        for (at, field) in words {
-            put(at, &field.to_le_bytes());
-        }
+        let Self { store, seed, number, log, safe, totals, .. } = *self;
+        let mut bytes = MAGIC.to_vec();
+        put_shorts(&mut bytes, [version(self.has_overflow), self.base.is_some().into()]);
+        put_words(&mut bytes, [self.segment_pages]);
+        put_longs(&mut bytes, [store, seed, number, self.miss_rate.to_bits(), log, safe.log, safe.end]);
+        put_longs(&mut bytes, [totals.items, totals.key_bytes, totals.value_bytes]);
+        put_words(&mut bytes, [self.next_id, self.slots.end(), self.segments.len() as u32]);
+        bytes.resize(FIELDS, 0);
         if let Some(base) = &self.base {
             bytes.extend_from_slice(&base.encode());
         }
         for named in &self.segments {
             let nothing = Described { extent: Extent { slot: IN_BASE, count: 0 }, checksum: 0 };
             let Described { extent, checksum } = named.described.unwrap_or(nothing);
-            bytes.extend_from_slice(&named.first.to_le_bytes());
-            for word in [named.id, extent.slot, extent.count, 0] {
-                bytes.extend_from_slice(&word.to_le_bytes());
-            }
-            bytes.extend_from_slice(&checksum.to_le_bytes());
+            put_longs(&mut bytes, [named.first]);
+            put_words(&mut bytes, [named.id, extent.slot, extent.count, 0]);
+            put_longs(&mut bytes, [checksum]);
         }
-        self.slots.words().iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+        put_longs(&mut bytes, self.slots.words().iter().copied());
         let sum = checksum(&bytes);
-        bytes.extend_from_slice(&sum.to_le_bytes());
+        put_longs(&mut bytes, [sum]);
         bytes
     }
 
@@ -164,7 +126,8 @@ impl Manifest {
         if !bytes.starts_with(&MAGIC) || bytes.len() < FIELDS + CHECKSUM {
             return Err(damaged("it begins with other bytes, or is cut short"));
         }
-        let version = short_at(bytes, VERSION_AT);
+        let mut fields = Fields(&bytes[MAGIC.len()..FIELDS]);
+        let [version, base] = fields.shorts();
         if version > VERSION {
             return Err(Error::Version { expected: VERSION, found: version });
         }
@@ -172,8 +135,10 @@ impl Manifest {
         if checksum(bytes) != long_at(sum, 0) {
             return Err(damaged("its checksum is wrong"));
         }
-        let (segments, end) = (word_at(bytes, SEGMENTS), word_at(bytes, SLOTS));
-        let base = short_at(bytes, BASE);
+        let [segment_pages] = fields.words();
+        let [store, seed, number, miss_rate, log, safe_log, safe_end] = fields.longs();
+        let [items, key_bytes, value_bytes] = fields.longs();
+        let [next_id, end, segments] = fields.words();
         let lengths = [
             FIELDS as u64,
             u64::from(base) * PAGE as u64,
@@ -183,7 +148,7 @@ impl Manifest {
         if version < PLAIN_VERSION || base > 1 || lengths.iter().sum::<u64>() != bytes.len() as u64 {
             return Err(damaged("it has another length than its parts"));
         }
-        if bytes[SEGMENTS + 4..FIELDS].iter().any(|&byte| byte != 0) {
+        if fields.0.iter().any(|&byte| byte != 0) {
             return Err(damaged("a reserved field is not 0"));
         }
         let (_, rest) = bytes.split_at(FIELDS);
@@ -196,15 +161,17 @@ impl Manifest {
         let words = bits.chunks_exact(8).map(|word| long_at(word, 0)).collect();
         let slots = Slots::from_words(words, end).filter(|_| end <= slots::MAX_SLOTS);
         let slots = slots.ok_or(damaged("slots are in use that there are not"))?;
-        let next_id = word_at(bytes, NEXT_ID);
         let mut described_slots = 0u64;
         let mut named: Vec<Named> = Vec::with_capacity(segments as usize);
         for entry in entries.chunks_exact(ENTRY) {
-            let (id, extent) =
-                (word_at(entry, 8), Extent { slot: word_at(entry, 12), count: word_at(entry, 16) });
-            let described = Described { extent, checksum: long_at(entry, 24) };
-            let in_base = extent.slot == IN_BASE;
-            let one = Named { first: long_at(entry, 0), id, described: (!in_base).then_some(described) };
+            let mut fields = Fields(entry);
+            let [first] = fields.longs();
+            let [id, slot, count, _] = fields.words();
+            let [checksum] = fields.longs();
+            let extent = Extent { slot, count };
+            let in_base = slot == IN_BASE;
+            let described = (!in_base).then_some(Described { extent, checksum });
+            let one = Named { first, id, described };
             // No slot has two descriptions, which bounds the work of reading all of them.
             described_slots += u64::from(extent.count);
             if described_slots > u64::from(end) {
@@ -225,18 +192,14 @@ impl Manifest {
             named.push(one);
         }
         let manifest = Self {
-            store: long_at(bytes, STORE),
-            seed: long_at(bytes, SEED),
-            number: long_at(bytes, NUMBER),
-            miss_rate: f64::from_bits(long_at(bytes, MISS_RATE)),
-            segment_pages: word_at(bytes, SEGMENT_PAGES),
-            log: long_at(bytes, LOG),
-            safe: Safe { log: long_at(bytes, SAFE_LOG), end: long_at(bytes, SAFE_END) },
-            totals: Totals {
-                items: long_at(bytes, ITEMS),
-                key_bytes: long_at(bytes, KEY_BYTES),
-                value_bytes: long_at(bytes, VALUE_BYTES),
-            },
+            store,
+            seed,
+            number,
+            miss_rate: f64::from_bits(miss_rate),
+            segment_pages,
+            log,
+            safe: Safe { log: safe_log, end: safe_end },
+            totals: Totals { items, key_bytes, value_bytes },
             next_id,
             base,
             segments: named,

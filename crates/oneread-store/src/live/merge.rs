@@ -24,7 +24,6 @@ use oneread::hash::{Digest, Digester};
 use super::buffer::Change;
 use super::data::Data;
 use super::directory::{Entry, Found};
-use super::manifest::Totals;
 use super::overflow::{Editing, Overflow};
 use super::plan::Plans;
 use super::segment::{Described, Segment};
@@ -36,6 +35,7 @@ use crate::format::guide::Solver;
 use crate::format::page::ROOM;
 use crate::format::record::{self, Stored};
 use crate::format::{INLINE_BYTES, PAGE, long_at};
+use crate::totals::Totals;
 
 /// A segment emptier than this is rebuilt on fewer pages.
 const MIN_LOAD: f64 = 0.5;
@@ -48,35 +48,10 @@ pub(super) struct Merged {
     pub(super) segments: Option<Vec<Entry>>,
     /// Slots that no version from this one on uses.
     pub(super) freed: Vec<Extent>,
-    pub(super) delta: Delta,
+    /// The change of the totals.
+    pub(super) delta: Totals,
     /// The number of pages written.
     pub(super) writes: u64,
-}
-
-/// The change of the totals.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Delta {
-    items: i64,
-    key_bytes: i64,
-    value_bytes: i64,
-}
-
-impl Delta {
-    pub(super) fn count(&mut self, record: &record::Record<'_>, sign: i64) {
-        let value = match record.value {
-            Stored::Inline(value) => value.len() as u64,
-            Stored::Run(run) => run.length,
-        };
-        self.items += sign;
-        self.key_bytes += sign * record.key.len() as i64;
-        self.value_bytes = self.value_bytes.wrapping_add(sign.wrapping_mul(value as i64));
-    }
-
-    pub(super) fn apply(self, totals: &mut Totals) {
-        totals.items = totals.items.wrapping_add_signed(self.items);
-        totals.key_bytes = totals.key_bytes.wrapping_add_signed(self.key_bytes);
-        totals.value_bytes = totals.value_bytes.wrapping_add_signed(self.value_bytes);
-    }
 }
 
 /// An encoded change.
@@ -108,7 +83,7 @@ pub(super) fn merge<'a>(
     changes: impl Iterator<Item = (u64, &'a Change)>,
 ) -> Result<Merged, Error> {
     let next_id = tools.next_id;
-    let mut merging = Merging { tools, data, taken: Vec::new(), freed: Vec::new(), delta: Delta::default() };
+    let mut merging = Merging { tools, data, taken: Vec::new(), freed: Vec::new(), delta: Totals::default() };
     match merging.run(found, changes) {
         Ok(segments) => {
             let writes = merging.taken.iter().map(|extent| u64::from(extent.count)).sum();
@@ -128,7 +103,7 @@ pub(super) struct Merging<'a> {
     pub(super) data: &'a Data,
     taken: Vec<Extent>,
     freed: Vec<Extent>,
-    pub(super) delta: Delta,
+    pub(super) delta: Totals,
 }
 
 impl Merging<'_> {
@@ -144,7 +119,7 @@ impl Merging<'_> {
             return Ok(segments);
         }
         self.freed.clear();
-        self.delta = Delta::default();
+        self.delta = Totals::default();
         self.rebuild(found, &prepared).map(Some)
     }
 
@@ -172,7 +147,7 @@ impl Merging<'_> {
     /// Subtracts a removed record.
     pub(super) fn forget(&mut self, bytes: &[u8]) {
         if let Some((record, _)) = record::decode(bytes) {
-            self.delta.count(&record, -1);
+            self.delta.subtract(Totals::of_record(&record));
             if let Stored::Run(run) = record.value {
                 self.freed.extend(self.data.slots_of(run));
             }
@@ -182,7 +157,7 @@ impl Merging<'_> {
     /// Adds a new record.
     pub(super) fn add(&mut self, bytes: &[u8]) {
         if let Some((record, _)) = record::decode(bytes) {
-            self.delta.count(&record, 1);
+            self.delta.add(Totals::of_record(&record));
         }
     }
 
@@ -242,9 +217,9 @@ impl Merging<'_> {
                 let page_of_key = pages.load(page.number)?;
                 if old.is_none()
                     && before.is_none()
-                    && let Some(old) = page_of_key.remove(change.digest, change.key)
+                    && let Some(at) = page_of_key.find(change.digest, change.key)
                 {
-                    self.forget(&old);
+                    self.forget(&page_of_key.remove(at));
                     before = Some(page.place.level);
                 }
             }

@@ -41,6 +41,7 @@ mod follow;
 mod group_commit;
 mod iter;
 mod load;
+mod loaded_page;
 mod log;
 mod manifest;
 mod manifest_file;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::checkpointer::Checkpointer;
 use super::disk::{Disk, OpenMode, SystemDisk};
-use super::files::{Files, Paths};
+use super::files::Paths;
 use super::follow::Follower;
 use super::group_commit::GroupCommit;
 use super::load::{Loaded, load};
@@ -13,14 +13,12 @@ use super::log::Log;
 use super::options::StoreOptions;
 use super::ranked::Locks;
 use super::reader::Reader;
-use super::root::CurrentRoot;
 use super::store::{Access, Store, Writing};
 use super::store_lock::StoreLock;
 use super::writer::Writer;
 use super::{adopt, create, worker};
 use crate::Error;
 use crate::digest::Portable;
-use crate::read::counters::Counters;
 
 impl Store {
     /// Creates an empty store.
@@ -33,9 +31,6 @@ impl Store {
     }
 
     /// Like [`create`](Self::create), but on another medium.
-    ///
-    /// # Errors
-    /// Like [`create`](Self::create).
     pub fn create_on(
         disk: Arc<dyn Disk>,
         path: impl AsRef<Path>,
@@ -46,9 +41,6 @@ impl Store {
 
     /// Like [`create`](Self::create), but under a lock taken before, which the store keeps while
     /// open.
-    ///
-    /// # Errors
-    /// Like [`create`](Self::create).
     pub fn create_locked(lock: StoreLock, options: StoreOptions) -> Result<Self, Error> {
         create::create(&lock, &options)?;
         Self::started(lock, options)
@@ -66,9 +58,6 @@ impl Store {
     }
 
     /// Like [`open`](Self::open), but on another medium.
-    ///
-    /// # Errors
-    /// Like [`open`](Self::open).
     pub fn open_on(
         disk: Arc<dyn Disk>,
         path: impl AsRef<Path>,
@@ -80,9 +69,6 @@ impl Store {
     }
 
     /// Like [`open`](Self::open), but under a lock taken before, which the store keeps while open.
-    ///
-    /// # Errors
-    /// Like [`open`](Self::open).
     pub fn open_locked(lock: StoreLock, options: StoreOptions) -> Result<Self, Error> {
         adopt::make_live(&*lock.disk, &lock.paths, &options)?;
         Self::started(lock, options)
@@ -94,16 +80,14 @@ impl Store {
     /// with the state of that checkpoint. Each lookup asks the system whether there is a new one.
     ///
     /// # Errors
-    /// Like [`open`](Self::open), except for [`Error::Locked`].
+    /// Like [`open`](Self::open), except for [`Error::Locked`]; [`Error::Changed`] if checkpoints
+    /// have come faster than it loads for ten seconds.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::open_read_only_on(Arc::new(SystemDisk), path, StoreOptions::new())
     }
 
     /// Like [`open_read_only`](Self::open_read_only), but on another medium. Of the options, only
     /// [`lose_damaged_log`](StoreOptions::lose_damaged_log) has an effect.
-    ///
-    /// # Errors
-    /// Like [`open_read_only`](Self::open_read_only).
     pub fn open_read_only_on(
         disk: Arc<dyn Disk>,
         path: impl AsRef<Path>,
@@ -131,19 +115,10 @@ fn open(
 ) -> Result<(Writer, Arc<Checkpointer>), Error> {
     let loaded = load(&*disk, &paths, OpenMode::Write, options.lose_damaged_log)?;
     let log = open_log(&*disk, &paths, &loaded)?.for_buffer(options.buffer_bytes);
-    let Loaded { manifest, data, root, .. } = loaded;
+    let (reader, manifest) = Reader::new(disk, paths, loaded, false);
     (options.miss_rate, options.segment_pages) = (manifest.miss_rate, manifest.segment_pages);
-    let files = Files::new(disk, paths, manifest.store);
-    let reader = Arc::new(Reader {
-        files: files.clone(),
-        digester: Portable::with_seed(manifest.seed),
-        data,
-        root: CurrentRoot::new(root),
-        counters: Counters::new(),
-        stamp: None,
-    });
     let locks = Locks::new();
-    let commits = Arc::new(GroupCommit::new(files, locks, &log));
+    let commits = Arc::new(GroupCommit::new(reader.files.clone(), locks, &log));
     let checkpointer = Arc::new(Checkpointer::new(reader, commits, locks, options, manifest));
     Ok((Writer::new(checkpointer.clone(), locks, log), checkpointer))
 }

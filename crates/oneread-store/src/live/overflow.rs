@@ -9,17 +9,18 @@
 //! page, and an empty one is removed. All others keep their slots. So a merge writes no more
 //! overflow pages than it changes.
 
-use oneread::hash::{Digest, Digester};
+use oneread::hash::Digest;
 
 use super::data::Data;
+use super::loaded_page::{LoadedPage, key_of};
 use super::segment::Segment;
 use crate::Error;
 use crate::digest::Portable;
-use crate::format::geometry::{SEGMENT_PAGES, tag, word};
+use crate::format::fields::put_words;
+use crate::format::geometry::{SEGMENT_PAGES, word};
 use crate::format::overflow::{self, Counts, KeyWords, WORD_BYTES};
-use crate::format::page::{self, RECORD_OVERHEAD, ROOM};
-use crate::format::record;
-use crate::format::{INLINE_BYTES, KEY_BYTES, PAGE, word_at};
+use crate::format::page::{RECORD_OVERHEAD, ROOM};
+use crate::format::{INLINE_BYTES, KEY_BYTES, word_at};
 
 /// The overflow pages of a segment, and the words of their keys.
 #[derive(Clone, Debug, Default)]
@@ -57,10 +58,8 @@ impl Overflow {
         if self.is_empty() {
             return;
         }
-        for number in [self.slots.len() as u32, self.words.len() as u32] {
-            out.extend_from_slice(&number.to_le_bytes());
-        }
-        self.slots.iter().for_each(|slot| out.extend_from_slice(&slot.to_le_bytes()));
+        put_words(out, [self.slots.len() as u32, self.words.len() as u32]);
+        put_words(out, self.slots.iter().copied());
         self.words.encode(out);
     }
 
@@ -89,114 +88,76 @@ pub(super) struct Editing<'a> {
     data: &'a Data,
     digester: Portable,
     segment: u32,
-    pages: Vec<Part>,
+    /// In the order of keys.
+    parts: Vec<Part>,
     counts: Counts,
     /// Slots of removed pages.
     freed: Vec<u32>,
     changed: bool,
 }
 
-/// An overflow page, unchanged or loaded.
+/// An overflow page.
 #[derive(Debug)]
-enum Part {
-    Kept(u32),
-    Loaded(Loaded),
-}
-
-#[derive(Debug, Default)]
-struct Loaded {
-    /// The slot that it was read from.
-    from: Option<u32>,
-    /// Encoded records, sorted by key.
-    records: Vec<(Digest, Vec<u8>)>,
-    /// The bytes that the records take.
-    used: usize,
-    changed: bool,
-}
-
-/// The key of an encoded record.
-fn key_of(record: &[u8]) -> &[u8] {
-    record::decode(record).map_or(&[], |(record, _)| record.key)
-}
-
-impl Loaded {
-    /// The position of a key, or where to insert it.
-    fn position(&self, key: &[u8]) -> Result<usize, usize> {
-        self.records.binary_search_by(|(_, record)| key_of(record).cmp(key))
-    }
+struct Part {
+    /// Its slot on the medium, if it was there before.
+    slot: Option<u32>,
+    /// Its records, sorted by key, if they were needed.
+    page: Option<LoadedPage>,
 }
 
 impl<'a> Editing<'a> {
     pub(super) fn new(segment: &Segment, data: &'a Data, digester: Portable) -> Self {
-        Self {
-            data,
-            digester,
-            segment: segment.id,
-            pages: segment.overflow.slots.iter().map(|&slot| Part::Kept(slot)).collect(),
-            counts: segment.overflow.words.to_counts(),
-            freed: Vec::new(),
-            changed: false,
-        }
+        let parts =
+            segment.overflow.slots.iter().map(|&slot| Part { slot: Some(slot), page: None }).collect();
+        let counts = segment.overflow.words.to_counts();
+        Self { parts, counts, ..Self::empty(segment.id, data, digester) }
     }
 
     /// The empty overflow of a segment.
     pub(super) fn empty(segment: u32, data: &'a Data, digester: Portable) -> Self {
-        let (pages, counts, freed) = (Vec::new(), Counts::default(), Vec::new());
-        Self { data, digester, segment, pages, counts, freed, changed: false }
+        let (parts, counts, freed) = (Vec::new(), Counts::default(), Vec::new());
+        Self { data, digester, segment, parts, counts, freed, changed: false }
     }
 
-    /// Removes and returns the records of all pages.
-    pub(super) fn take_all(&mut self) -> Result<Vec<(Digest, Vec<u8>)>, Error> {
-        let mut all = Vec::new();
-        for at in 0..self.pages.len() {
-            all.append(&mut self.load(at)?.records);
-        }
-        for part in self.pages.drain(..) {
-            if let Part::Loaded(loaded) = part {
-                self.freed.extend(loaded.from);
-            }
-        }
+    /// Removes and returns all pages.
+    pub(super) fn take_all(&mut self) -> Result<Vec<LoadedPage>, Error> {
+        (0..self.parts.len()).try_for_each(|at| self.load(at).map(|_| ()))?;
         self.counts = Counts::default();
         self.changed = true;
-        Ok(all)
+        self.freed.extend(self.parts.iter().filter_map(|part| part.slot));
+        Ok(self.parts.drain(..).filter_map(|part| part.page).collect())
     }
 
     pub(super) fn is_changed(&self) -> bool {
         self.changed
     }
 
-    fn load(&mut self, at: usize) -> Result<&mut Loaded, Error> {
-        if let Part::Kept(slot) = self.pages[at] {
-            let mut buffer = vec![0; PAGE];
-            let view = self.data.page(slot, overflow::place(self.segment), &mut buffer)?;
-            let mut loaded = Loaded { from: Some(slot), ..Loaded::default() };
-            for (_, record) in view.records() {
-                let record = record.map_err(|what| Error::Page { page: slot.into(), what })?;
-                let mut bytes = Vec::new();
-                record::encode(record.key, record.value, &mut bytes);
-                loaded.used += weight(&bytes);
-                loaded.records.push((self.digester.digest(record.key), bytes));
+    fn load(&mut self, at: usize) -> Result<&mut LoadedPage, Error> {
+        let Part { slot, page } = &mut self.parts[at];
+        let place = overflow::place(self.segment);
+        match (slot, page) {
+            (_, Some(page)) => Ok(page),
+            (None, none) => Ok(none.insert(LoadedPage::empty(place))),
+            (&mut Some(slot), none) => {
+                let page = LoadedPage::read(self.data, slot, place, self.digester)?;
+                let mut pairs = page.records().zip(page.records().skip(1));
+                if page.len() == 0 || !pairs.all(|((_, a), (_, b))| key_of(a) < key_of(b)) {
+                    let what = "it is an overflow page whose keys are not in order";
+                    return Err(Error::Page { page: slot.into(), what });
+                }
+                drop(pairs);
+                Ok(none.insert(page))
             }
-            let ordered = loaded.records.windows(2).all(|pair| key_of(&pair[0].1) < key_of(&pair[1].1));
-            if loaded.records.is_empty() || !ordered {
-                let what = "it is an overflow page whose keys are not in order";
-                return Err(Error::Page { page: slot.into(), what });
-            }
-            self.pages[at] = Part::Loaded(loaded);
-        }
-        match &mut self.pages[at] {
-            Part::Loaded(loaded) => Ok(loaded),
-            Part::Kept(_) => unreachable!("it was just loaded"),
         }
     }
 
     /// The last page whose first key is not above `key`, or the first page.
     fn page_of(&mut self, key: &[u8]) -> Result<usize, Error> {
-        let (mut low, mut high) = (0, self.pages.len());
+        let (mut low, mut high) = (0, self.parts.len());
         while high - low > 1 {
             let middle = low + (high - low) / 2;
-            let loaded = self.load(middle)?;
-            if loaded.records.first().is_none_or(|(_, first)| key_of(first) <= key) {
+            let page = self.load(middle)?;
+            if page.len() == 0 || key_of(page.record(0)) <= key {
                 low = middle;
             } else {
                 high = middle;
@@ -207,19 +168,15 @@ impl<'a> Editing<'a> {
 
     /// Removes the record of a key, if it exists.
     pub(super) fn remove(&mut self, digest: Digest, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        if !self.counts.contains(word(digest)) || self.pages.is_empty() {
+        if !self.counts.contains(word(digest)) || self.parts.is_empty() {
             return Ok(None);
         }
         let at = self.page_of(key)?;
-        let loaded = self.load(at)?;
-        let Ok(position) = loaded.position(key) else { return Ok(None) };
-        let (_, record) = loaded.records.remove(position);
-        loaded.used -= weight(&record);
-        loaded.changed = true;
-        if loaded.records.is_empty() {
-            let from = loaded.from;
-            self.freed.extend(from);
-            self.pages.remove(at);
+        let page = self.load(at)?;
+        let Ok(number) = page.search(key) else { return Ok(None) };
+        let record = page.remove(number);
+        if page.len() == 0 {
+            self.freed.extend(self.parts.remove(at).slot);
         }
         self.counts.remove(word(digest));
         self.changed = true;
@@ -228,16 +185,14 @@ impl<'a> Editing<'a> {
 
     /// Inserts a record whose key is absent.
     pub(super) fn insert(&mut self, digest: Digest, record: &[u8]) -> Result<(), Error> {
-        if self.pages.is_empty() {
-            self.pages.push(Part::Loaded(Loaded::default()));
+        if self.parts.is_empty() {
+            self.parts.push(Part { slot: None, page: None });
         }
         let at = self.page_of(key_of(record))?;
-        let loaded = self.load(at)?;
-        let (Ok(position) | Err(position)) = loaded.position(key_of(record));
-        loaded.records.insert(position, (digest, record.to_vec()));
-        loaded.used += weight(record);
-        loaded.changed = true;
-        if loaded.used > ROOM {
+        let page = self.load(at)?;
+        let (Ok(number) | Err(number)) = page.search(key_of(record));
+        page.insert(number, digest, record);
+        if page.used > ROOM {
             self.split(at)?;
         }
         self.counts.add(word(digest));
@@ -247,29 +202,22 @@ impl<'a> Editing<'a> {
 
     /// Splits a page that is too full, about in the middle.
     fn split(&mut self, at: usize) -> Result<(), Error> {
-        let loaded = self.load(at)?;
-        let (mut from, mut records) = (loaded.from.take(), std::mem::take(&mut loaded.records));
+        let page = self.load(at)?;
         // Half of the bytes plus half of the largest record: almost always two pages.
-        let limit = loaded.used / 2 + MAX_RECORD / 2;
-        let mut parts = Vec::new();
-        for start in starts(&overflow::cut(records.iter().map(|(_, record)| record.len()), limit)) {
-            let records = records.split_off(start);
-            let used = records.iter().map(|(_, record)| weight(record)).sum();
-            parts.push(Part::Loaded(Loaded { from: None, records, used, changed: true }));
-        }
-        // The parts came last to first.
-        if let Some(Part::Loaded(first)) = parts.last_mut() {
-            first.from = from.take();
-        }
-        self.pages.splice(at..=at, parts.into_iter().rev());
+        let limit = page.used / 2 + MAX_RECORD / 2;
+        let pages = page.cut(&overflow::cut(page.records().map(|(_, record)| record.len()), limit));
+        // The first part takes the page's place on the medium, which is freed in the end.
+        let mut slot = self.parts[at].slot;
+        let parts = pages.into_iter().map(|page| Part { slot: slot.take(), page: Some(page) });
+        self.parts.splice(at..=at, parts);
         Ok(())
     }
 
     /// Joins pages that are less than half full with a neighbour, where both fit on one page.
     fn join(&mut self) -> Result<(), Error> {
         let mut at = 0;
-        while let Some(part) = self.pages.get(at) {
-            let is_small = matches!(part, Part::Loaded(loaded) if loaded.changed && loaded.used < ROOM / 2);
+        while let Some(part) = self.parts.get(at) {
+            let is_small = part.page.as_ref().is_some_and(|page| page.changed && page.used < ROOM / 2);
             if is_small && self.join_next(at)? {
                 continue;
             }
@@ -284,19 +232,14 @@ impl<'a> Editing<'a> {
 
     /// Joins a page with the next one, if there is one and both fit on one page.
     fn join_next(&mut self, at: usize) -> Result<bool, Error> {
-        if at + 1 >= self.pages.len() {
+        if at + 1 >= self.parts.len() || self.load(at)?.used + self.load(at + 1)?.used > ROOM {
             return Ok(false);
         }
-        let used = self.load(at)?.used;
-        if used + self.load(at + 1)?.used > ROOM {
-            return Ok(false);
-        }
-        if let Part::Loaded(next) = self.pages.remove(at + 1) {
-            self.freed.extend(next.from);
-            let loaded = self.load(at)?;
-            loaded.records.extend(next.records);
-            loaded.used += next.used;
-            loaded.changed = true;
+        let next = self.parts.remove(at + 1);
+        self.freed.extend(next.slot);
+        let page = self.load(at)?;
+        for (digest, record) in next.page.iter().flat_map(LoadedPage::records) {
+            page.insert(page.len(), digest, record);
         }
         Ok(true)
     }
@@ -309,26 +252,20 @@ impl<'a> Editing<'a> {
         writes: &mut Vec<(u32, Vec<u8>)>,
     ) -> Result<(Overflow, Vec<u32>), Error> {
         self.join()?;
-        if self.pages.len() > SEGMENT_PAGES as usize {
-            return Err(Error::TooLarge { pages: self.pages.len() as u64 });
+        if self.parts.len() > SEGMENT_PAGES as usize {
+            return Err(Error::TooLarge { pages: self.parts.len() as u64 });
         }
-        let mut slots = Vec::with_capacity(self.pages.len());
-        for part in &self.pages {
-            slots.push(match part {
-                Part::Kept(slot) => *slot,
-                Part::Loaded(Loaded { from: Some(slot), changed: false, .. }) => *slot,
-                Part::Loaded(loaded) => {
-                    let slot = take()?;
-                    let mut bytes = vec![0; PAGE];
-                    let records = loaded.records.iter();
-                    let records = records.map(|(digest, record)| (tag(*digest), record.as_slice()));
-                    page::encode(overflow::place(self.segment), records, &mut bytes);
-                    page::seal(&mut bytes);
-                    writes.push((slot, bytes));
-                    self.freed.extend(loaded.from);
-                    slot
-                }
-            });
+        let mut slots = Vec::with_capacity(self.parts.len());
+        for part in &self.parts {
+            let changed = part.page.as_ref().filter(|page| page.changed);
+            if let Some(page) = changed {
+                let slot = take()?;
+                writes.push((slot, page.encode()));
+                self.freed.extend(part.slot);
+                slots.push(slot);
+            } else {
+                slots.extend(part.slot);
+            }
         }
         let overflow = Overflow { slots: slots.into_boxed_slice(), words: self.counts.to_words() };
         Ok((overflow, self.freed))
@@ -337,13 +274,3 @@ impl<'a> Editing<'a> {
 
 /// The most bytes that a record takes in a page.
 const MAX_RECORD: usize = KEY_BYTES + INLINE_BYTES + 4 + RECORD_OVERHEAD;
-
-/// The bytes that an encoded record takes in a page.
-fn weight(record: &[u8]) -> usize {
-    record.len() + RECORD_OVERHEAD
-}
-
-/// The starts of parts with these ends, from last to first.
-fn starts(ends: &[usize]) -> impl Iterator<Item = usize> {
-    ends.iter().rev().skip(1).copied().chain([0])
-}

@@ -7,7 +7,10 @@ use oneread::hash::{Digest, Digester};
 
 use super::data::Data;
 use super::directory::word;
-use super::files::Files;
+use super::disk::Disk;
+use super::files::{Files, Paths};
+use super::load::Loaded;
+use super::manifest::Manifest;
 use super::manifest_file;
 use super::root::{CurrentRoot, Root};
 use crate::Error;
@@ -38,6 +41,25 @@ pub(super) enum PageLookup<T> {
 }
 
 impl Reader {
+    /// The reader of a store that was loaded, and its manifest.
+    pub(super) fn new(
+        disk: Arc<dyn Disk>,
+        paths: Paths,
+        loaded: Loaded,
+        follows: bool,
+    ) -> (Arc<Self>, Manifest) {
+        let Loaded { manifest, data, root, stamp, .. } = loaded;
+        let reader = Self {
+            files: Files::new(disk, paths, manifest.store),
+            digester: Portable::with_seed(manifest.seed),
+            data,
+            root: CurrentRoot::new(root),
+            counters: Counters::new(),
+            stamp: follows.then(|| AtomicU64::new(stamp)),
+        };
+        (Arc::new(reader), manifest)
+    }
+
     #[inline]
     pub(super) fn root(&self) -> Arc<Root> {
         self.root.get()

@@ -10,9 +10,10 @@
 
 use std::collections::HashMap;
 
-use oneread::hash::{Digest, Digester};
+use oneread::hash::Digest;
 
 use super::directory::{Entry, Found, word};
+use super::loaded_page::{LoadedPage, key_of};
 use super::merge::{Merging, Prepared};
 use super::overflow::Editing;
 use super::segment::Segment;
@@ -25,7 +26,6 @@ use crate::build::segment::Placed;
 use crate::format::PAGE;
 use crate::format::geometry::Shape;
 use crate::format::page::{self, ROOM};
-use crate::format::record;
 
 /// How full a rebuilt segment is. About a tenth more records fit until it is rebuilt again.
 pub(super) const LOAD: f64 = 0.87;
@@ -113,27 +113,20 @@ impl Merging<'_> {
         let segment = found.segment;
         let mut group = Group { first: 0, end: 0, bytes: Vec::new(), entries: Vec::new(), replaced: 0 };
         group.bytes.reserve(segment.pages() as usize * PAGE);
-        let mut buffer = vec![0; PAGE];
         for (number, &slot) in (0..).zip(&*segment.slots) {
-            let view = self.data.page(slot, segment.numbered(number).place, &mut buffer)?;
-            for (_, record) in view.records() {
-                let record = record.map_err(|what| Error::Page { page: slot.into(), what })?;
-                let digest = self.tools.digester.digest(record.key);
-                let start = group.bytes.len();
-                record::encode(record.key, record.value, &mut group.bytes);
-                let changed = by_digest.get(&digest);
-                if changed.is_some_and(|changed| changed.iter().any(|change| change.key == record.key)) {
-                    let old = group.bytes.split_off(start);
-                    self.forget(&old);
+            let place = segment.place(number);
+            let page = LoadedPage::read(self.data, slot, place, self.tools.digester)?;
+            for (digest, record) in page.records() {
+                let changed = by_digest.get(&digest).into_iter().flatten();
+                if changed.into_iter().any(|change| change.key == key_of(record)) {
+                    self.forget(record);
                     continue;
                 }
                 if !(found.first..=found.last).contains(&word(digest)) {
-                    return Err(Error::Page {
-                        page: slot.into(),
-                        what: "it has a key that belongs elsewhere",
-                    });
+                    let what = "it has a key that belongs elsewhere";
+                    return Err(Error::Page { page: slot.into(), what });
                 }
-                push(&mut group, digest, start);
+                push(&mut group, digest, record);
             }
         }
         for change in changes {
@@ -142,9 +135,7 @@ impl Merging<'_> {
             }
             let Some(bytes) = &change.record else { continue };
             debug_assert_eq!(change.word, word(change.digest));
-            let start = group.bytes.len();
-            group.bytes.extend_from_slice(bytes);
-            push(&mut group, change.digest, start);
+            push(&mut group, change.digest, bytes);
             self.add(bytes);
         }
         Ok(group)
@@ -188,22 +179,20 @@ impl Merging<'_> {
 }
 
 /// Adds records that were in overflow.
-fn push_all(group: &mut Group, found: &Found<'_>, records: Vec<(Digest, Vec<u8>)>) -> Result<(), Error> {
-    for (digest, record) in records {
+fn push_all(group: &mut Group, found: &Found<'_>, pages: Vec<LoadedPage>) -> Result<(), Error> {
+    for (digest, record) in pages.iter().flat_map(LoadedPage::records) {
         if !(found.first..=found.last).contains(&word(digest)) {
             let what = "its overflow has a key that belongs elsewhere";
             return Err(Error::Damaged { part: "segment", what });
         }
-        let start = group.bytes.len();
-        group.bytes.extend_from_slice(&record);
-        push(group, digest, start);
+        push(group, digest, record);
     }
     Ok(())
 }
 
-fn push(group: &mut Group, digest: Digest, start: usize) {
-    let length = (group.bytes.len() - start) as u16;
-    group.entries.push(Record { digest, segment: 0, start, length });
+fn push(group: &mut Group, digest: Digest, record: &[u8]) {
+    group.entries.push(Record { digest, segment: 0, start: group.bytes.len(), length: record.len() as u16 });
+    group.bytes.extend_from_slice(record);
 }
 
 /// The shape of a segment: with fewer records per page, more pages overflow, and deeper levels need

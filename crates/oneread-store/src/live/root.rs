@@ -23,7 +23,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::buffer::Buffer;
 use super::directory::Directory;
-use super::manifest::Totals;
+use crate::totals::Totals;
 
 /// A buffer, and the number of the log with its changes.
 #[derive(Debug)]

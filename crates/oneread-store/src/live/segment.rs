@@ -1,15 +1,6 @@
 //! A segment: the slots of its pages, the guides of its homes, and its description on the medium.
 //!
-//! # Layout
-//! ```text
-//!  checksum │ id │ bytes │ pages per level │ guide bytes, homes │ used │ slot of each page │ …
-//!  8        │ 4  │ 4     │ 4 each          │ 4 each             │ 8    │ 4 each            │
-//!
-//!  … │ guides │ overflow │ zeros up to a page
-//!
-//!  overflow, if there is some:  pages │ words │ slot of each page │ word, keys │ …
-//!                               4     │ 4     │ 4 each            │ 8, 4
-//! ```
+//! `docs/format.md` has the bytes: *Description of a segment*.
 //!
 //! # Invariants
 //! 1. A segment never changes. A change makes a new version, on other slots where it differs;
@@ -20,6 +11,7 @@ use oneread::hash::Digest;
 use super::overflow::Overflow;
 use super::slots::Extent;
 use crate::Error;
+use crate::format::fields::{Fields, put_longs, put_words};
 use crate::format::geometry::{self, LEVELS, SEGMENT_PAGES};
 use crate::format::guide::{Form, Guide, Located, PADDING, Solver};
 use crate::format::lookup;
@@ -28,13 +20,8 @@ use crate::format::page::Place;
 use crate::format::{PAGE, checksum, long_at, word_at};
 
 const CHECKSUM: usize = 8;
-const ID: usize = 8;
-const BYTES: usize = 12;
-const PAGES: usize = 16;
-const GUIDE_BYTES: usize = PAGES + 4 * LEVELS;
-const GUIDE_HOMES: usize = GUIDE_BYTES + 4;
-const USED: usize = GUIDE_HOMES + 4;
-const SLOTS: usize = USED + 8;
+/// The bytes before the slots.
+const SLOTS: usize = 44;
 
 /// The largest description: that of the largest segment of a sealed store, with guides of a
 /// sensible size.
@@ -143,7 +130,7 @@ impl Segment {
 
     /// The slots and places of all pages: first of the levels, then of overflow.
     pub(super) fn all_pages(&self) -> impl Iterator<Item = (u32, Place)> {
-        let in_levels = (0..).zip(&*self.slots).map(|(number, &slot)| (slot, self.numbered(number).place));
+        let in_levels = (0..).zip(&*self.slots).map(|(number, &slot)| (slot, self.place(number)));
         let overflow = self.overflow.slots.iter().map(|&slot| (slot, overflow::place(self.id)));
         in_levels.chain(overflow)
     }
@@ -173,14 +160,10 @@ impl Segment {
         Some(PageOf { number: above + index, place: Place { segment: self.id, level, index } })
     }
 
-    /// The page with this index.
-    pub(super) fn numbered(&self, number: u32) -> PageOf {
-        let (mut level, mut index) = (0, number);
-        while level + 1 < LEVELS && index >= self.levels[level] {
-            index -= self.levels[level];
-            level += 1;
-        }
-        PageOf { number, place: Place { segment: self.id, level, index } }
+    /// The place of the page with this index.
+    pub(super) fn place(&self, number: u32) -> Place {
+        let (level, index) = geometry::position(self.levels, number).expect("the segment has the page");
+        Place { segment: self.id, level, index }
     }
 
     /// The pages to search for a key.
@@ -235,12 +218,12 @@ impl Segment {
             return Err(Error::TooLarge { pages: u64::from(self.pages()) });
         }
         let mut bytes = Vec::with_capacity(length.next_multiple_of(PAGE));
-        bytes.extend_from_slice(&[0; CHECKSUM]);
-        for field in [&[self.id, length as u32][..], &self.levels, &[self.form.bytes, self.form.homes_log2]] {
-            field.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
-        }
-        bytes.extend_from_slice(&self.used.to_le_bytes());
-        self.slots.iter().for_each(|slot| bytes.extend_from_slice(&slot.to_le_bytes()));
+        put_longs(&mut bytes, [0]);
+        put_words(&mut bytes, [self.id, length as u32]);
+        put_words(&mut bytes, self.levels);
+        put_words(&mut bytes, [self.form.bytes, self.form.homes_log2]);
+        put_longs(&mut bytes, [self.used]);
+        put_words(&mut bytes, self.slots.iter().copied());
         bytes.extend_from_slice(self.guides());
         self.overflow.encode(&mut bytes);
         bytes.resize(length.next_multiple_of(PAGE), 0);
@@ -259,11 +242,16 @@ impl Segment {
         if bytes.len() < SLOTS || checksum(&bytes[CHECKSUM..]) != long_at(bytes, 0) {
             return Err("its checksum is wrong");
         }
-        if long_at(bytes, 0) != described.checksum || word_at(bytes, ID) != id {
+        let mut fields = Fields(bytes);
+        let [checksum] = fields.longs();
+        let [found_id, length] = fields.words();
+        if (checksum, found_id) != (described.checksum, id) {
             return Err("it is another segment, or another version");
         }
-        let levels: [u32; LEVELS] = std::array::from_fn(|level| word_at(bytes, PAGES + 4 * level));
-        let form = Form::checked(word_at(bytes, GUIDE_BYTES), word_at(bytes, GUIDE_HOMES))
+        let levels: [u32; LEVELS] = fields.words();
+        let [guide_bytes, guide_homes] = fields.words();
+        let [used] = fields.longs();
+        let form = Form::checked(guide_bytes, guide_homes)
             .ok_or("its guides are larger than guides are, or have no bytes")?;
         let pages: u64 = levels.iter().map(|&pages| u64::from(pages)).sum();
         if levels[0] == 0 || pages > u64::from(SEGMENT_PAGES) {
@@ -271,11 +259,11 @@ impl Segment {
         }
         let guides = form.all_bytes(levels[0]);
         let overflow_at = SLOTS as u64 + 4 * pages + guides;
-        let length = u64::from(word_at(bytes, BYTES));
+        let length = u64::from(length);
         if length < overflow_at || length.next_multiple_of(PAGE as u64) != bytes.len() as u64 {
             return Err("it has another length than its parts");
         }
-        let (slots, rest) = bytes[SLOTS..].split_at(4 * pages as usize);
+        let (slots, rest) = fields.0.split_at(4 * pages as usize);
         let (guides, rest) = rest.split_at(guides as usize);
         let (overflow, zeros) = rest.split_at((length - overflow_at) as usize);
         let overflow = Overflow::decode(overflow, end).ok_or("what it says of its overflow cannot be")?;
@@ -283,7 +271,7 @@ impl Segment {
         if slots.iter().any(|&slot| slot >= end) || zeros.iter().any(|&byte| byte != 0) {
             return Err("a page of it lies outside of the store");
         }
-        let segment = Self::new(id, levels, slots, (form, guides.to_vec()), long_at(bytes, USED));
+        let segment = Self::new(id, levels, slots, (form, guides.to_vec()), used);
         Ok(Self { described: Some(described), overflow, ..segment })
     }
 }

@@ -1,17 +1,15 @@
 //! The level pages of a segment while changes are merged into them.
 
-use oneread::hash::{Digest, Digester};
+use oneread::hash::Digest;
 
 use super::data::Data;
+use super::loaded_page::LoadedPage;
 use super::segment::Segment;
 use crate::Error;
 use crate::build::crowd;
 use crate::digest::Portable;
-use crate::format::PAGE;
-use crate::format::geometry::{self, LEVELS, tag};
+use crate::format::geometry::{self, LEVELS};
 use crate::format::guide::Located;
-use crate::format::page::{self, Place, RECORD_OVERHEAD, ROOM};
-use crate::format::record;
 
 /// The pages of a segment that are being changed.
 pub(super) struct SegmentPages<'a> {
@@ -43,7 +41,7 @@ impl<'a> SegmentPages<'a> {
     pub(super) fn load(&mut self, number: u32) -> Result<&mut LoadedPage, Error> {
         let at = number as usize;
         if self.loaded[at].is_none() {
-            let place = self.segment.numbered(number).place;
+            let place = self.segment.place(number);
             self.loaded[at] =
                 Some(LoadedPage::read(self.data, self.segment.slots[at], place, self.digester)?);
         }
@@ -54,7 +52,7 @@ impl<'a> SegmentPages<'a> {
     pub(super) fn insert(&mut self, digest: Digest, record: &[u8]) -> Result<Option<usize>, Error> {
         for level in 0..LEVELS {
             let Some(page) = self.segment.page(digest, level) else { continue };
-            if self.load(page.number)?.insert(digest, record) {
+            if self.load(page.number)?.append(digest, record) {
                 return Ok(Some(level));
             }
         }
@@ -66,13 +64,13 @@ impl<'a> SegmentPages<'a> {
     pub(super) fn has(&self, digest: Digest) -> bool {
         let pages = (0..LEVELS).filter_map(|level| self.segment.page(digest, level));
         let mut loaded = pages.filter_map(|page| self.loaded[page.number as usize].as_ref());
-        loaded.any(|page| page.records.iter().any(|record| record.digest == digest))
+        loaded.any(|page| page.records().any(|(held, _)| held == digest))
     }
 
     /// Reports whether a guide has more keys than it can tell apart and than chance explains.
     pub(super) fn are_crowded(&self, guides: &[(u32, Vec<Located>)]) -> bool {
         let loaded = || self.loaded.iter().flatten();
-        let records: usize = loaded().map(|page| page.records.len()).sum();
+        let records: usize = loaded().map(LoadedPage::len).sum();
         let homes = f64::from(1u32 << self.segment.form.homes_log2);
         // A page has about as many records as it is the home of; deeper levels differ.
         let mean = 2.0 * homes * records as f64 / loaded().count().max(1) as f64;
@@ -87,16 +85,16 @@ impl<'a> SegmentPages<'a> {
         }
         let segment = self.segment;
         for number in segment.levels[0]..segment.pages() {
-            let level = segment.numbered(number).place.level;
+            let level = segment.place(number).level;
             self.load(number)?;
             let mut page = self.loaded[number as usize].take().expect("it was just loaded");
-            for at in (0..page.records.len()).rev() {
-                let digest = page.records[at].digest;
+            for at in (0..page.len()).rev() {
+                let digest = page.digest(at);
                 let above = (0..level).filter_map(|above| segment.page(digest, above));
                 for home in above {
                     let Some(home) = &mut self.loaded[home.number as usize] else { continue };
-                    if home.insert(digest, page.bytes(at)) {
-                        page.take_out(at);
+                    if home.append(digest, page.record(at)) {
+                        page.remove(at);
                         self.unsettle(digest);
                         break;
                     }
@@ -113,16 +111,16 @@ impl<'a> SegmentPages<'a> {
         if self.unsettled.contains(&true) {
             let form = self.segment.form;
             for number in 0..self.segment.pages() {
-                let place = self.segment.numbered(number).place;
+                let place = self.segment.place(number);
                 // In level 0, only the homes of these guides have their keys.
                 if place.level == 0 && !self.unsettled[form.guide(place.index) as usize] {
                     continue;
                 }
                 self.load(number)?;
-                for held in self.loaded[number as usize].iter().flat_map(|page| &page.records) {
-                    let guide = self.guide(held.digest);
+                for (digest, _) in self.loaded[number as usize].iter().flat_map(LoadedPage::records) {
+                    let guide = self.guide(digest);
                     if self.unsettled[guide] {
-                        keys[guide].push((held.digest, place.level as u8));
+                        keys[guide].push((digest, place.level as u8));
                     }
                 }
             }
@@ -138,96 +136,5 @@ impl<'a> SegmentPages<'a> {
             used = used.saturating_add(page.used as u64).saturating_sub(page.used_before as u64);
         }
         used
-    }
-}
-
-/// A page that is being changed.
-#[derive(Debug)]
-pub(super) struct LoadedPage {
-    pub(super) place: Place,
-    /// Encoded records, including removed ones.
-    bytes: Vec<u8>,
-    records: Vec<Held>,
-    used: usize,
-    used_before: usize,
-    pub(super) changed: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Held {
-    digest: Digest,
-    start: u32,
-    length: u16,
-}
-
-impl LoadedPage {
-    fn read(data: &Data, slot: u32, place: Place, digester: Portable) -> Result<Self, Error> {
-        let mut buffer = vec![0; PAGE];
-        let view = data.page(slot, place, &mut buffer)?;
-        let mut page = Self {
-            place,
-            bytes: Vec::with_capacity(PAGE + PAGE / 8),
-            records: Vec::with_capacity(view.len() + 2),
-            used: 0,
-            used_before: 0,
-            changed: false,
-        };
-        for (_, record) in view.records() {
-            let record = record.map_err(|what| Error::Page { page: slot.into(), what })?;
-            let start = page.bytes.len();
-            record::encode(record.key, record.value, &mut page.bytes);
-            page.hold(digester.digest(record.key), start);
-        }
-        page.used_before = page.used;
-        Ok(page)
-    }
-
-    fn hold(&mut self, digest: Digest, start: usize) {
-        let length = self.bytes.len() - start;
-        self.records.push(Held { digest, start: start as u32, length: length as u16 });
-        self.used += length + RECORD_OVERHEAD;
-    }
-
-    fn bytes(&self, at: usize) -> &[u8] {
-        let Held { start, length, .. } = self.records[at];
-        &self.bytes[start as usize..start as usize + usize::from(length)]
-    }
-
-    fn take_out(&mut self, at: usize) {
-        self.used -= usize::from(self.records[at].length) + RECORD_OVERHEAD;
-        self.records.swap_remove(at);
-        self.changed = true;
-    }
-
-    /// Removes and returns the record of a key.
-    pub(super) fn remove(&mut self, digest: Digest, key: &[u8]) -> Option<Vec<u8>> {
-        let has_key = |at: &usize| {
-            self.records[*at].digest == digest
-                && record::decode(self.bytes(*at)).is_some_and(|(held, _)| held.key == key)
-        };
-        let at = (0..self.records.len()).find(has_key)?;
-        let bytes = self.bytes(at).to_vec();
-        self.take_out(at);
-        Some(bytes)
-    }
-
-    /// Inserts the record, and returns whether there was room.
-    fn insert(&mut self, digest: Digest, record: &[u8]) -> bool {
-        let fits = self.used + record.len() + RECORD_OVERHEAD <= ROOM;
-        if fits {
-            let start = self.bytes.len();
-            self.bytes.extend_from_slice(record);
-            self.hold(digest, start);
-            self.changed = true;
-        }
-        fits
-    }
-
-    pub(super) fn encode(&self) -> Vec<u8> {
-        let mut bytes = vec![0; PAGE];
-        let records = (0..self.records.len()).map(|at| (tag(self.records[at].digest), self.bytes(at)));
-        page::encode(self.place, records, &mut bytes);
-        page::seal(&mut bytes);
-        bytes
     }
 }

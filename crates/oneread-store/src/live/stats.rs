@@ -67,7 +67,6 @@ impl Numbers {
     pub(super) fn buffer_bytes(&self, options: &StoreOptions) -> u64 {
         /// The minimum size of a buffer, and its default fraction of the store's pages: two logs,
         /// each about as large as a buffer, should stay small beside a small store.
-        /// small beside a small store.
         const MIN_BUFFER: u64 = 1 << 20;
         const BUFFER_PART: u64 = 20;
         let part = self.used_slots.saturating_mul(PAGE as u64) / BUFFER_PART;

@@ -18,7 +18,7 @@ use super::stats::{Numbers, StoreStats};
 use super::store_lock::StoreLock;
 use super::writer::Writer;
 use crate::read::counters::Reads;
-use crate::sealed::Verification;
+use crate::verify::Verification;
 use crate::{Error, read};
 
 /// A store that changes: 1 page read per hit, 0.01 per miss, and nothing lost in a crash.
@@ -257,7 +257,8 @@ impl Store {
     }
 
     /// Returns the store's size and its activity since it was opened. Costs as much as
-    /// [`len`](Self::len).
+    /// [`len`](Self::len). Nobody waits for it, but pages of that moment are not reused meanwhile,
+    /// so the file of a busy store grows.
     ///
     /// # Errors
     /// Like [`len`](Self::len).

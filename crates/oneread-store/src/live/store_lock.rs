@@ -30,7 +30,8 @@ use super::files::{Paths, whole};
 use super::manifest_file;
 use super::mark::Mark;
 use crate::Error;
-use crate::format::{PAGE, checksum, long_at};
+use crate::format::fields::{Fields, put_longs};
+use crate::format::{PAGE, checksum};
 
 /// The occupant of a store's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,9 +95,6 @@ impl StoreLock {
     }
 
     /// Like [`take`](Self::take), but on another medium.
-    ///
-    /// # Errors
-    /// Like [`take`](Self::take).
     pub fn take_on(disk: Arc<dyn Disk>, path: impl AsRef<Path>) -> Result<Self, Error> {
         let paths = Paths::new(&*disk, path.as_ref())?;
         let taken = disk.lock(&paths.lock()).map_err(Error::io("lock the store"))?;
@@ -242,9 +240,6 @@ fn is_barely_begun(disk: &dyn Disk, paths: &Paths) -> Result<bool, Error> {
 }
 
 const NOTE_MAGIC: [u8; 8] = *b"\x89onerep\n";
-const NOTE_HEADER: usize = 8;
-const NOTE_MANIFEST: usize = 16;
-const NOTE_SUM: usize = 24;
 const NOTE: usize = 32;
 
 /// Writes the replacement note (step 2).
@@ -253,12 +248,10 @@ fn write_note(disk: &dyn Disk, paths: &Paths, unfinished: &Path) -> Result<(), E
     // A live store without a manifest has nothing that the new store must win against.
     let Some(manifest) = file_checksum(disk, &paths.manifest(), usize::MAX)? else { return Ok(()) };
     let header = file_checksum(disk, unfinished, PAGE)?.unwrap_or_default();
-    let mut note = [0; NOTE];
-    note[..NOTE_HEADER].copy_from_slice(&NOTE_MAGIC);
-    note[NOTE_HEADER..NOTE_MANIFEST].copy_from_slice(&header.to_le_bytes());
-    note[NOTE_MANIFEST..NOTE_SUM].copy_from_slice(&manifest.to_le_bytes());
-    let sum = checksum(&note[..NOTE_SUM]);
-    note[NOTE_SUM..].copy_from_slice(&sum.to_le_bytes());
+    let mut note = NOTE_MAGIC.to_vec();
+    put_longs(&mut note, [header, manifest]);
+    let sum = checksum(&note);
+    put_longs(&mut note, [sum]);
     let file = disk.open(&paths.replacing(), OpenMode::Create).map_err(failed())?;
     file.write_at(0, &note).map_err(failed())?;
     file.sync().map_err(failed())?;
@@ -273,14 +266,12 @@ fn complete_replacement(disk: &dyn Disk, paths: &Paths) -> Result<(), Error> {
         opened => whole(&*opened.map_err(failed())?).map_err(failed())?,
     };
     // An incomplete note was never acted on.
-    let is_whole = note.len() == NOTE
-        && note.starts_with(&NOTE_MAGIC)
-        && checksum(&note[..NOTE_SUM]) == long_at(&note, NOTE_SUM);
-    if is_whole {
+    if note.len() == NOTE && note.starts_with(&NOTE_MAGIC) {
+        let [_, new_header, old_manifest, sum] = Fields(&note).longs();
         let header = file_checksum(disk, &paths.data, PAGE)?;
         let manifest = file_checksum(disk, &paths.manifest(), usize::MAX)?;
-        let is_new = header == Some(long_at(&note, NOTE_HEADER));
-        if is_new && manifest.is_none_or(|sum| sum == long_at(&note, NOTE_MANIFEST)) {
+        let is_whole = checksum(&note[..NOTE - 8]) == sum;
+        if is_whole && header == Some(new_header) && manifest.is_none_or(|found| found == old_manifest) {
             return remove_live_files(disk, paths);
         }
     }

@@ -14,7 +14,6 @@ use super::{Hold, ReadAt};
 /// Suits stores that fit in memory, or almost. The system reads an uncached page when it is
 /// touched. If the disk fails then, a signal ends the process, where
 /// [`FileReader`](super::FileReader) returns an error.
-/// [`FileReader`](super::FileReader) gives an error.
 #[derive(Debug)]
 pub struct MapReader {
     map: Mmap,

@@ -13,7 +13,7 @@ pub use map::MapReader;
 
 use std::io;
 
-/// Reads ranges of immutable bytes.
+/// Reads ranges of immutable bytes; each read can fail with any I/O error of the medium.
 ///
 /// This is all that a store needs of its medium: a lookup is one such read, or none. Files, memory
 /// maps and bytes in memory implement it. To open a store elsewhere, such as in an object store
@@ -51,15 +51,9 @@ use std::io;
 /// ```
 pub trait ReadAt: Send + Sync {
     /// The number of bytes.
-    ///
-    /// # Errors
-    /// Any I/O error of the medium.
     fn len(&self) -> io::Result<u64>;
 
     /// Reports whether there are no bytes.
-    ///
-    /// # Errors
-    /// Like [`len`](Self::len).
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
     }

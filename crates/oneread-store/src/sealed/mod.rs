@@ -1,12 +1,12 @@
 //! A read-only store.
 
-mod damage;
+mod guides;
 mod iter;
 mod many;
 mod stats;
 mod verify;
 
-pub use damage::{Damage, Verification};
+pub use guides::{Guides, Search, Step};
 pub use iter::Iter;
 pub use stats::{LevelStats, Stats};
 pub use verify::{verify, verify_in, verify_with_progress};
@@ -257,7 +257,7 @@ impl<R: ReadAt> Sealed<R> {
         let end = run.offset.checked_add(run.length).filter(|&end| end <= self.header.runs_bytes);
         let length = end
             .and_then(|_| usize::try_from(run.length).ok())
-            .ok_or(damaged("it lies outside of the runs"))?;
+            .ok_or_else(|| run_outside(run))?;
         self.counters.count_run();
         let offset = self.header.runs_at() + run.offset;
         let bytes = self.reader.read_at(offset, length, scratch).map_err(|error| match error.kind() {
@@ -265,11 +265,33 @@ impl<R: ReadAt> Sealed<R> {
             io::ErrorKind::OutOfMemory => Error::OutOfMemory { bytes: run.length },
             _ => Error::io("read a large value")(error),
         })?;
-        if checksum(bytes) != run.checksum {
-            return Err(damaged("its checksum is wrong"));
-        }
-        Ok(bytes)
+        run_checked(run, bytes)
     }
+}
+
+/// The bytes of a large value, if its checksum is right.
+fn run_checked(run: Run, bytes: &[u8]) -> Result<&[u8], Error> {
+    if checksum(bytes) != run.checksum {
+        return Err(Error::Run { offset: run.offset, what: "its checksum is wrong" });
+    }
+    Ok(bytes)
+}
+
+fn run_outside(run: Run) -> Error {
+    Error::Run { offset: run.offset, what: "it lies outside of the runs" }
+}
+
+/// The content of a summary section in memory.
+fn summary_content(section: &[u8]) -> Result<Vec<u8>, Error> {
+    let out_of_memory = |_| Error::OutOfMemory { bytes: section.len() as u64 };
+    let mut content = Vec::new();
+    content.try_reserve_exact(section.len()).map_err(out_of_memory)?;
+    ask_for_large_pages(content.spare_capacity_mut());
+    for (number, chunk) in (0..).zip(section.chunks(summary::CHUNK)) {
+        let wrong = Error::Damaged { part: "summary", what: "a checksum is wrong" };
+        content.extend_from_slice(summary::content_of(chunk, number).ok_or(wrong)?);
+    }
+    Ok(content)
 }
 
 impl<R> fmt::Debug for Sealed<R> {

@@ -291,6 +291,16 @@ fn a_live_store_with_default_options_takes_keys_that_collide() {
 
 #[test]
 fn forged_files_with_overflow_are_refused_or_answer() {
+    forged_with_overflow(0..1_000);
+}
+
+#[test]
+#[ignore = "long: about 10 s"]
+fn many_forged_files_with_overflow_are_refused_or_answer() {
+    forged_with_overflow(1_000..9_000);
+}
+
+fn forged_with_overflow(rounds: std::ops::Range<u64>) {
     let model = model(&[("twin ", 150), ("crowd ", 200), ("honest ", 100)]);
     let whole = build(model.iter());
     let disk = Simulated::default();
@@ -315,7 +325,7 @@ fn forged_files_with_overflow_are_refused_or_answer() {
         }
         _ = (store.checkpoint(), store.backup("copy.store"), store.verify(), store.close());
     };
-    for round in 0..4000 {
+    for round in rounds {
         let mut random = random(100 + round);
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             ask(&forge::sealed(&whole, &mut random));

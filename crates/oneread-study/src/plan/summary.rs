@@ -1,7 +1,11 @@
-//! The summary with a failure bound proven for any table.
+//! The summary with a failure bound proven for any table, and summaries with counters under churn.
+
+mod churned;
 
 use libm::{ceil, floor, log as ln};
 use oneread::layout::{LayoutError, Quantity, SingleFilterLayout};
+
+pub use churned::{Churned, MAX_TURNOVERS, churned, churned_single};
 
 /// The single filter that the paper's appendix II-A proves to fail with probability at most
 /// (10/7)·n^−(c+1), for any table.

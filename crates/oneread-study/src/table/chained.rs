@@ -5,7 +5,7 @@ use core::fmt;
 use core::mem;
 
 use super::functions::{Probes, Scaled};
-use super::{Draw, StudyTable};
+use super::{Draw, StudyTable, show};
 use oneread::table::Full;
 
 /// The fewest buckets.
@@ -101,12 +101,8 @@ impl<K: Eq, V, G: Draw<K>> StudyTable<K, V> for ChainedTable<K, V, G> {
         Some(value)
     }
 
-    fn len(&self) -> usize {
-        self.items
-    }
-
-    fn probes(&self) -> u64 {
-        self.probes.get()
+    fn counts(&self) -> (usize, u64) {
+        (self.items, self.probes.get())
     }
 
     fn byte_len(&self) -> usize {
@@ -117,10 +113,6 @@ impl<K: Eq, V, G: Draw<K>> StudyTable<K, V> for ChainedTable<K, V, G> {
 
 impl<K, V, G: Draw<K>> fmt::Debug for ChainedTable<K, V, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let buckets = self.chains.len();
-        f.debug_struct("ChainedTable")
-            .field("buckets", &buckets)
-            .field("items", &self.items)
-            .finish_non_exhaustive()
+        show(f, "ChainedTable", ("buckets", &self.chains.len()), self.items)
     }
 }

@@ -9,7 +9,7 @@ use core::fmt;
 use core::mem;
 
 use super::functions::{Probes, Scaled};
-use super::{Draw, StudyTable, check, filled_with};
+use super::{Draw, StudyTable, check, filled_with, show};
 use crate::hash::family::TotalHashFunction;
 use crate::plan::cuckoo::{insertion_timeout, least_cells};
 use oneread::bits::OutOfMemory;
@@ -372,12 +372,8 @@ impl<K: Eq, V, G: Draw<K>> StudyTable<K, V> for CuckooTable<K, V, G> {
         Some(value)
     }
 
-    fn len(&self) -> usize {
-        self.items
-    }
-
-    fn probes(&self) -> u64 {
-        self.probes.get()
+    fn counts(&self) -> (usize, u64) {
+        (self.items, self.probes.get())
     }
 
     fn byte_len(&self) -> usize {
@@ -387,9 +383,6 @@ impl<K: Eq, V, G: Draw<K>> StudyTable<K, V> for CuckooTable<K, V, G> {
 
 impl<K, V, G: Draw<K>> fmt::Debug for CuckooTable<K, V, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CuckooTable")
-            .field("layout", &self.layout)
-            .field("items", &self.items)
-            .finish_non_exhaustive()
+        show(f, "CuckooTable", ("layout", &self.layout), self.items)
     }
 }

@@ -6,7 +6,7 @@ use core::fmt;
 use core::mem;
 
 use super::functions::{Probes, Scaled};
-use super::{Draw, StudyTable, check, filled_with};
+use super::{Draw, StudyTable, check, filled_with, show};
 use oneread::layout::{DLeftLayout, MAX_PLACES, Quantity};
 use oneread::table::{BuildError, Full};
 
@@ -132,12 +132,8 @@ impl<K: Eq, V, G: Draw<K>> StudyTable<K, V> for DLeftTable<K, V, G> {
         self.cells[last].take().map(|(_, value)| value)
     }
 
-    fn len(&self) -> usize {
-        self.items
-    }
-
-    fn probes(&self) -> u64 {
-        self.probes.get()
+    fn counts(&self) -> (usize, u64) {
+        (self.items, self.probes.get())
     }
 
     fn byte_len(&self) -> usize {
@@ -147,10 +143,6 @@ impl<K: Eq, V, G: Draw<K>> StudyTable<K, V> for DLeftTable<K, V, G> {
 
 impl<K, V, G: Draw<K>> fmt::Debug for DLeftTable<K, V, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let cells = self.cells.len();
-        f.debug_struct("DLeftTable")
-            .field("cells", &cells)
-            .field("items", &self.items)
-            .finish_non_exhaustive()
+        show(f, "DLeftTable", ("cells", &self.cells.len()), self.items)
     }
 }

@@ -10,7 +10,7 @@ use core::fmt;
 use core::mem;
 
 use super::functions::{Probes, Scaled};
-use super::{Draw, StudyTable, check, filled_with};
+use super::{Draw, StudyTable, check, filled_with, show};
 use oneread::layout::{MAX_PLACES, Quantity};
 use oneread::table::{BuildError, Full};
 
@@ -195,12 +195,8 @@ impl<K: Eq, V, G: Draw<K>> StudyTable<K, V> for LinearProbingTable<K, V, G> {
         Some(value)
     }
 
-    fn len(&self) -> usize {
-        self.items
-    }
-
-    fn probes(&self) -> u64 {
-        self.probes.get()
+    fn counts(&self) -> (usize, u64) {
+        (self.items, self.probes.get())
     }
 
     fn byte_len(&self) -> usize {
@@ -210,10 +206,6 @@ impl<K: Eq, V, G: Draw<K>> StudyTable<K, V> for LinearProbingTable<K, V, G> {
 
 impl<K, V, G: Draw<K>> fmt::Debug for LinearProbingTable<K, V, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let cells = self.cells.len();
-        f.debug_struct("LinearProbingTable")
-            .field("cells", &cells)
-            .field("items", &self.items)
-            .finish_non_exhaustive()
+        show(f, "LinearProbingTable", ("cells", &self.cells.len()), self.items)
     }
 }

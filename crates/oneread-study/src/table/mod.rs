@@ -54,6 +54,7 @@ pub use linear_probing::{Deletion, LinearProbingTable};
 pub use song::SongTable;
 
 use alloc::vec::Vec;
+use core::fmt;
 
 use oneread::bits::OutOfMemory;
 use oneread::layout::{LayoutError, Quantity};
@@ -74,8 +75,13 @@ pub trait StudyTable<K, V> {
     /// Removes a key and returns its value.
     fn remove(&mut self, key: &K) -> Option<V>;
 
+    /// The number of items, and the [probes](Self::probes).
+    fn counts(&self) -> (usize, u64);
+
     /// The number of items.
-    fn len(&self) -> usize;
+    fn len(&self) -> usize {
+        self.counts().0
+    }
 
     /// Whether there are no items.
     fn is_empty(&self) -> bool {
@@ -83,7 +89,9 @@ pub trait StudyTable<K, V> {
     }
 
     /// The number of cells, buckets or links read by all operations so far; each table says which.
-    fn probes(&self) -> u64;
+    fn probes(&self) -> u64 {
+        self.counts().1
+    }
 
     /// Bytes on the heap, without those of keys, values and functions.
     fn byte_len(&self) -> usize;
@@ -103,4 +111,14 @@ fn filled_with<T>(count: u64, empty: impl FnMut() -> T) -> Result<Vec<T>, OutOfM
     let mut cells = reserved(count)?;
     cells.resize_with(count as usize, empty);
     Ok(cells)
+}
+
+/// Shows a table by its size and its number of items.
+fn show(
+    f: &mut fmt::Formatter<'_>,
+    table: &str,
+    (name, size): (&str, &dyn fmt::Debug),
+    items: usize,
+) -> fmt::Result {
+    f.debug_struct(table).field(name, size).field("items", &items).finish_non_exhaustive()
 }

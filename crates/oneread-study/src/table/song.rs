@@ -196,12 +196,8 @@ impl<K: Eq, V, G: Draw<K>> StudyTable<K, V> for SongTable<K, V, G> {
         Some(value)
     }
 
-    fn len(&self) -> usize {
-        self.items.len() - self.free.len()
-    }
-
-    fn probes(&self) -> u64 {
-        self.probes.get()
+    fn counts(&self) -> (usize, u64) {
+        (self.items.len() - self.free.len(), self.probes.get())
     }
 
     fn byte_len(&self) -> usize {

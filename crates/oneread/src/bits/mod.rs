@@ -32,7 +32,7 @@ pub(crate) use counters::counter_words;
 pub(crate) use extract::extract;
 pub(crate) use memory::{reserved, zeroed};
 pub(crate) use prefetch::prefetch;
-pub(crate) use zeros::zero_words;
+pub(crate) use zeros::{zero_memory, zero_words};
 
 use alloc::vec::Vec;
 

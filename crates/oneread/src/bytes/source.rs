@@ -178,8 +178,12 @@ impl<'a> Payload<'a> {
                 return Err(LoadError::Length { expected: header + self.length, found: header + self.taken });
             }
             self.hasher.update(chunk);
-            let out_of_memory = OutOfMemory { bytes };
-            items.try_reserve(chunk.len() / N).map_err(|_| out_of_memory)?;
+            let items_of_chunk = chunk.len() / N;
+            if items.capacity() - items.len() < items_of_chunk {
+                // Doubles, but never beyond what is read in the end.
+                let more = (left as usize / N).min(items.len().max(items_of_chunk));
+                items.try_reserve_exact(more).map_err(|_| OutOfMemory { bytes })?;
+            }
             items.extend(chunk.as_chunks().0.iter().map(&decode));
             left -= chunk.len() as u64;
         }

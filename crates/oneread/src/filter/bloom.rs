@@ -15,7 +15,7 @@ use super::cores::{
     Shared, Union, Unshared,
 };
 use super::{BuildError, Filter, MergeError};
-use crate::bits::{AtomicWords, LittleEndian, Words, prefetch, zeroed};
+use crate::bits::{AtomicWords, LittleEndian, Words, prefetch, zero_words};
 use crate::bytes::{Kind, LayoutBlock, LoadError, Source, View, write_words};
 use crate::hash::probes::{AnyScheme, SchemeName};
 use crate::hash::{Digest, Domain, Portable};
@@ -179,7 +179,7 @@ impl<S: Words> Intersect<Bloom<S>> for Bloom<Vec<u64>> {
 impl Bloom<Vec<u64>> {
     /// An empty filter whose locations come from words of this domain.
     pub(super) fn in_domain(layout: BloomLayout, domain: Domain) -> Result<Self, BuildError> {
-        Ok(Self { layout, scheme: scheme_of(layout, domain), words: zeroed(0, word_count(layout))? })
+        Ok(Self { layout, scheme: scheme_of(layout, domain), words: zero_words(word_count(layout))? })
     }
 
     fn join<S: Words>(&mut self, other: &Bloom<S>, join: impl Fn(u64, u64) -> u64) -> Result<(), MergeError> {
@@ -251,7 +251,7 @@ impl ChangeShared for Bloom<AtomicWords> {
     fn insert_many(&self, digests: impl Iterator<Item = Digest>, scratch: u64) {
         let visits = self.visits(&digests);
         if self.is_cached() {
-            return match zeroed(0, self.words.len() as u64) {
+            return match zero_words(self.words.len() as u64) {
                 Ok(own) if visits >= own.len() as u64 && scratch >= self.byte_len() as u64 => {
                     self.insert_by_way_of(own, digests);
                 }

@@ -5,6 +5,9 @@
 //! therefore that of their largest term: an upper tail is never computed as 1 minus a lower one
 //! near 1.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::float::{exp, ln, ln_1p};
 use super::multilevel::ln_stirling;
 
@@ -87,6 +90,20 @@ pub fn ln_upper_tail(trials: f64, probability: f64, threshold: u32) -> f64 {
         term *= ratio;
         sum += term;
     }
+}
+
+/// The distribution of the sum of two independent numbers.
+pub fn convolution(a: &[f64], b: &[f64]) -> Vec<f64> {
+    if a.is_empty() || b.is_empty() {
+        return Vec::new();
+    }
+    let mut sum = vec![0.0; a.len() + b.len() - 1];
+    for (i, x) in a.iter().enumerate() {
+        for (j, y) in b.iter().enumerate() {
+            sum[i + j] += x * y;
+        }
+    }
+    sum
 }
 
 #[cfg(test)]

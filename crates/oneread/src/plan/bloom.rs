@@ -16,20 +16,7 @@ use crate::layout::{BloomLayout, LayoutError, MAX_HASHES, MAX_PLACES, Quantity, 
 
 use super::float::{ceil, exp, expm1, floor, ln, ln_1p, ln_one_minus_exp, ln_sum};
 use super::search::least_near;
-use super::{occupancy, probes};
-
-/// How close the planned probability is to that of a probe scheme under ideal hash functions.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Accuracy {
-    /// It is the true probability, to a relative error below 1e-11.
-    Exact,
-    /// The true probability is no higher, and no lower than that of independent probes: proven for
-    /// the partition scheme, measured for the others.
-    Bound,
-    /// The excess over independent probes from [`probes::excess`] is accurate to about 6%.
-    Extrapolated,
-}
+use super::{Accuracy, occupancy, probes};
 
 /// How exact [`false_positive_probability`] is for the scheme of a layout; see [`probes::excess`].
 ///

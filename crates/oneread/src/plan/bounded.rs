@@ -45,13 +45,13 @@ pub const MAX_LOAD: f64 = 0.95;
 
 /// A bounded map after long churn. From [`churned`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Churned {
+pub struct BoundedPlan {
     full: f64,
     away: f64,
     last_line_mean: f64,
 }
 
-impl Churned {
+impl BoundedPlan {
     /// The fraction of home lines without a free slot.
     #[must_use]
     pub const fn full_lines(&self) -> f64 {
@@ -106,12 +106,12 @@ impl Churned {
 /// assert!(churned(&small)?.stash_ever(3.2e14) > 0.999);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn churned(layout: &BoundedLayout) -> Result<Churned, OutOfRange> {
+pub fn churned(layout: &BoundedLayout) -> Result<BoundedPlan, OutOfRange> {
     let keys = layout.capacity() as f64 / layout.home_lines() as f64;
     check("load", keys / SLOTS as f64, 0.0, MAX_LOAD)?;
     let line = steady_state(keys);
     let lines = layout.home_lines() as f64 / layout.last_lines() as f64;
-    Ok(Churned { full: line.full, away: line.away / keys, last_line_mean: line.in_last_level * lines })
+    Ok(BoundedPlan { full: line.full, away: line.away / keys, last_line_mean: line.in_last_level * lines })
 }
 
 /// Finds the smallest layout at a load of 90% in which an insertion needs the stash with at most
@@ -142,7 +142,7 @@ pub fn for_churn(items: u64, probability: f64) -> Result<BoundedLayout, LayoutEr
         let plan = churned(&layout).map_err(|_| out_of_reach)?;
         let meets = |lines: u64| {
             let last_line_mean = plan.last_line_mean * last as f64 / lines as f64;
-            Churned { last_line_mean, ..plan }.ln_stash_probability() <= ln(probability)
+            BoundedPlan { last_line_mean, ..plan }.ln_stash_probability() <= ln(probability)
         };
         let fewest = least(0, lines, meets);
         // The previous attempt had one line fewer: the larger number suffices.

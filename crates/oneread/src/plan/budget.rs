@@ -8,7 +8,7 @@ use crate::layout::LayoutError;
 ///
 /// A function that finds none left stops at once and returns any value of the right type. The
 /// calculation's entry point [checks](StepBudget::check) the budget before it uses the result.
-pub(super) struct StepBudget {
+pub struct StepBudget {
     what: &'static str,
     most: f64,
     left: Cell<f64>,
@@ -16,22 +16,24 @@ pub(super) struct StepBudget {
 
 impl StepBudget {
     /// Allows `most` steps for "a plan of a table", "a search for a table", ….
-    pub(super) const fn new(what: &'static str, most: f64) -> Self {
+    pub const fn new(what: &'static str, most: f64) -> Self {
         Self { what, most, left: Cell::new(most) }
     }
 
     /// Takes `steps` steps, and reports whether as many were left.
-    pub(super) fn take(&self, steps: f64) -> bool {
+    pub fn take(&self, steps: f64) -> bool {
         self.left.set(self.left.get() - steps);
         !self.is_spent()
     }
 
-    pub(super) fn is_spent(&self) -> bool {
+    /// Whether more steps were taken than allowed.
+    #[must_use]
+    pub fn is_spent(&self) -> bool {
         self.left.get() < 0.0
     }
 
     /// Fails if more steps were taken than allowed.
-    pub(super) fn check(&self) -> Result<(), LayoutError> {
+    pub fn check(&self) -> Result<(), LayoutError> {
         if self.is_spent() {
             return Err(LayoutError::TooMuchWork { what: self.what, expected: self.most as u64 });
         }

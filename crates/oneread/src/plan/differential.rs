@@ -29,7 +29,7 @@ const COLUMNS: usize = 8;
 const SMALLEST: f64 = 1e-6;
 
 /// Advances the variables by `time`, given `rates`: (variables, their derivatives to fill in).
-pub(super) fn evolve(state: &mut [f64], time: f64, mut rates: impl FnMut(&[f64], &mut [f64])) {
+pub fn evolve(state: &mut [f64], time: f64, mut rates: impl FnMut(&[f64], &mut [f64])) {
     let mut work = StepBudget::new(state.len());
     let (mut done, mut step) = (0.0, time * SMALLEST);
     while done < time {

@@ -6,13 +6,12 @@ use core::fmt;
 ///
 /// # Example
 /// ```
-/// use oneread::plan::OutOfRange;
-/// use oneread::plan::moves::{Policy, restricted};
+/// use oneread::layout::Ties;
+/// use oneread::plan::{OutOfRange, dleft};
 ///
-/// // Eight cells can be halved three times.
-/// let error = restricted(8, 5, 2, Policy::Random).unwrap_err();
-/// assert_eq!(error, OutOfRange { what: "levels", at_least: 1.0, at_most: 4.0, found: 5.0 });
-/// assert_eq!(error.to_string(), "expected levels from 1 to 4, found 5");
+/// let error = dleft::loads(&[1, 1, 1], Ties::Left, 40.0, 7).unwrap_err();
+/// assert_eq!(error, OutOfRange { what: "load", at_least: 0.0, at_most: 32.0, found: 40.0 });
+/// assert_eq!(error.to_string(), "expected load from 0 to 32, found 40");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OutOfRange {

@@ -4,7 +4,8 @@ pub(super) use libm::{atan2, ceil, cos, expm1, floor, log1p as ln_1p, sin, sqrt}
 pub use libm::{exp, log as ln};
 
 /// ln(1 − e^x) for x ≤ 0, without cancellation at either end.
-pub(super) fn ln_one_minus_exp(x: f64) -> f64 {
+#[must_use]
+pub fn ln_one_minus_exp(x: f64) -> f64 {
     // Below ln(1/2), e^x is the smaller of the two terms; above it, 1 − e^x is.
     if x < -core::f64::consts::LN_2 { ln_1p(-exp(x)) } else { ln(-expm1(x)) }
 }

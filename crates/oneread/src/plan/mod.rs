@@ -15,11 +15,11 @@
 //! | module | table | computes | accuracy |
 //! | --- | --- | --- | --- |
 //! | [`multilevel`] | multilevel, filled once | loads, and the odds of a crisis | exact or close, as each plan states |
-//! | [`moves`] | multilevel, with moves or deletions | the items in the stash | limits for many cells |
 //! | [`bounded`] | bounded map, under churn | spilled keys, and the odds that the stash is needed | modelled, for many lines |
-//! | [`summary`] | multilevel with a summary | failures, false positives and reads of a lookup | failures are a union bound; under churn, the limit for many buckets |
+//! | [`summary`] | multilevel with a summary | failures, false positives and reads of a lookup | failures are a union bound |
 //!
-//! [`solve`] does the reverse: it finds the smallest layout that meets all targets at once.
+//! [`solve`] does the reverse: it finds the smallest layout that meets all targets at once. The
+//! crate `oneread-study` plans tables that move items, and solves for tables, summaries and maps.
 //!
 //! Every function takes or returns a [layout](crate::layout), and documents what is exact, what is
 //! approximate and how far off. "Exact" means: under ideal hash functions, to a relative error
@@ -31,14 +31,15 @@
 //! Items are distinct keys. A solver for no items plans for one. Results do not depend on the
 //! standard library.
 
+mod accuracy;
 pub(crate) mod binomial;
 pub mod blocked;
 pub mod bloom;
 pub mod bounded;
-mod budget;
+pub(crate) mod budget;
 pub mod count_min;
 pub mod counting;
-mod differential;
+pub(crate) mod differential;
 pub mod dleft;
 pub mod dleft_counting;
 pub(crate) mod error;
@@ -46,13 +47,13 @@ pub(crate) mod float;
 pub mod growing;
 mod interpolation;
 pub mod line;
-pub mod moves;
 pub mod multilevel;
-mod occupancy;
+pub(crate) mod occupancy;
 pub mod placed;
 pub mod probes;
-mod search;
+pub(crate) mod search;
 pub mod solve;
 pub mod summary;
 
+pub use accuracy::Accuracy;
 pub use error::OutOfRange;

@@ -37,7 +37,8 @@ type Row = [f64; MAX_HASHES as usize + 1];
 /// `places`).
 ///
 /// Expects at least one place and at most [`MAX_HASHES`] probes.
-pub(super) fn ln_all_probes_set(places: u64, throws: f64, probes: u32) -> f64 {
+#[must_use]
+pub fn ln_all_probes_set(places: u64, throws: f64, probes: u32) -> f64 {
     if probes == 0 {
         return 0.0;
     }

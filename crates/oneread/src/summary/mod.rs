@@ -31,9 +31,8 @@
 //!   filling a table once; their filters get too full, and narrow counters saturate. In the paper's
 //!   design, after ten turnovers, nearly 2% of the hits name a wrong level first.
 //!
-//! [`plan::summary::churned`](crate::plan::summary::churned) and
-//! [`churned_single`](crate::plan::summary::churned_single) calculate this share after any number
-//! of turnovers, and which counters saturate.
+//! `plan::summary` of the crate `oneread-study` calculates this share after any number of
+//! turnovers, and which counters saturate.
 //!
 //! # Source
 //! Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008.

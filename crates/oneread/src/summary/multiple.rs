@@ -91,8 +91,8 @@ pub type MultiFilterView<'a, D = Portable> = View<'a, Filter<MultiFilter<Bits<Li
 /// Counters of four bits are enough for large filters; those that saturate stay, so that no key is
 /// lost. In small filters probes of one key often coincide, so these count each key once.
 ///
-/// Size it with [`plan::summary::churned`](crate::plan::summary::churned) for the keys in deep
-/// levels after some turnovers: far more than in a table filled once.
+/// Size it for the keys in deep levels after some turnovers, far more than in a table filled once:
+/// with `plan::summary::churned` of the crate `oneread-study`.
 ///
 /// # Source
 /// Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, section XI-B.

@@ -78,10 +78,9 @@ pub type SingleFilterView<'a, D = Portable> = View<'a, Filter<SingleFilter<Level
 ///
 /// # Costs
 /// A counter per cell and level, which makes it the largest summary by far. Deep levels have few
-/// keys, so narrow counters serve them:
-/// [`plan::summary::churned_single`](crate::plan::summary::churned_single) calculates how many
-/// saturate. Counters of one bit saturate at their first key: do not use them for levels that keys
-/// often leave.
+/// keys, so narrow counters serve them: `plan::summary::churned_single` of the crate
+/// `oneread-study` calculates how many saturate. Counters of one bit saturate at their first key:
+/// do not use them for levels that keys often leave.
 ///
 /// # Limits
 /// As for [`CountingMultiFilterSummary`](super::CountingMultiFilterSummary).

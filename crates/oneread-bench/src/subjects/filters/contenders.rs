@@ -4,6 +4,7 @@ use std::hash::{BuildHasher, Hash};
 
 use anyhow::Result;
 use fastbloom_rs::{Deletable, Membership};
+use foldhash::fast::FixedState;
 use oneread::filter::{
     AtomicBlockedBloomFilter, AtomicBloomFilter, BlockedBloomFilter, BloomFilter, CountMinSketch,
     CountingBloomFilter, GrowingFilter,
@@ -12,40 +13,45 @@ use oneread::layout::GrowingLayout;
 use oneread::plan;
 use xorf::Filter;
 
-use super::contest::{BenchKey, Contenders, Made, SEED, foldhash, in_threads, made, tally};
+use super::contest::{BenchKey, Contender, Contenders, Made, SEED, foldhash, in_threads, made, tally};
+use super::ours::{batch, removing, removing_batch, shared, shared_batch, single};
+
+/// fastbloom, of any size.
+pub(crate) fn fastbloom<K: BenchKey>(filter: fastbloom::BloomFilter<FixedState>) -> Box<dyn Contender<K>> {
+    made(
+        "fastbloom",
+        filter,
+        |filter| filter.clear(),
+        |filter, keys: &[K]| keys.iter().for_each(|key| _ = filter.insert(key)),
+        |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+        |filter| filter.num_bits() / 8,
+    )
+}
+
+/// fastbloom for many threads: inserts from `threads`, looks up from one.
+pub(crate) fn fastbloom_atomic<K: BenchKey>(
+    filter: fastbloom::AtomicBloomFilter<FixedState>,
+    threads: usize,
+) -> Box<dyn Contender<K>> {
+    made(
+        "fastbloom atomic",
+        filter,
+        |filter| filter.clear(),
+        move |filter, keys: &[K]| {
+            in_threads(threads, keys, |keys| keys.iter().for_each(|key| _ = filter.insert(key)));
+        },
+        |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
+        |filter| filter.num_bits() / 8,
+    )
+}
 
 pub(crate) fn bloom<K: BenchKey>(n: usize, bits: usize) -> Result<Contenders<K>> {
     let layout = plan::bloom::for_bits((bits * n) as u64, n as u64)?;
     let peer = fastbloom::BloomFilter::with_num_bits(bits * n).hasher(foldhash()).hashes(layout.hashes());
     Ok(vec![
-        made(
-            "fastbloom",
-            peer,
-            |filter| filter.clear(),
-            |filter, keys: &[K]| keys.iter().for_each(|key| _ = filter.insert(key)),
-            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-            |filter| filter.num_bits() / 8,
-        ),
-        made(
-            "oneread Bloom",
-            BloomFilter::with_seed(layout, SEED)?,
-            |filter| filter.clear(),
-            |filter, keys| keys.iter().for_each(|key| _ = filter.insert(key)),
-            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-            |filter| filter.byte_len(),
-        ),
-        made(
-            "oneread Bloom, batch",
-            BloomFilter::with_seed(layout, SEED)?,
-            |filter| filter.clear(),
-            |filter, keys| filter.insert_many(keys),
-            |filter, keys| {
-                let mut found = 0;
-                filter.contains_many(keys, |answer| found += usize::from(answer));
-                found
-            },
-            |filter| filter.byte_len(),
-        ),
+        fastbloom(peer),
+        single("oneread Bloom", BloomFilter::with_seed(layout, SEED)?),
+        batch("oneread Bloom, batch", BloomFilter::with_seed(layout, SEED)?),
     ])
 }
 
@@ -66,26 +72,8 @@ pub(crate) fn blocked<K: BenchKey>(n: usize, bits: usize) -> Result<Contenders<K
             },
             |filter| filter.as_bytes().len(),
         ),
-        made(
-            "oneread blocked",
-            BlockedBloomFilter::with_seed(layout, SEED)?,
-            |filter| filter.clear(),
-            |filter, keys| keys.iter().for_each(|key| _ = filter.insert(key)),
-            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-            |filter| filter.byte_len(),
-        ),
-        made(
-            "oneread blocked, batch",
-            BlockedBloomFilter::with_seed(layout, SEED)?,
-            |filter| filter.clear(),
-            |filter, keys| filter.insert_many(keys),
-            |filter, keys| {
-                let mut found = 0;
-                filter.contains_many(keys, |answer| found += usize::from(answer));
-                found
-            },
-            |filter| filter.byte_len(),
-        ),
+        single("oneread blocked", BlockedBloomFilter::with_seed(layout, SEED)?),
+        batch("oneread blocked, batch", BlockedBloomFilter::with_seed(layout, SEED)?),
     ])
 }
 
@@ -111,37 +99,12 @@ pub(crate) fn counting<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
         bytes: |filter: &fastbloom_rs::CountingBloomFilter| filter.get_u64_array().len() * 8,
         is_filter: true,
     };
-    let ours = Made {
-        name: "oneread counting, 4 bits".to_owned(),
-        structure: CountingBloomFilter::with_seed(plan::counting::for_rate(n as u64, RATE, 4)?, SEED)?,
-        clear: |filter: &mut CountingBloomFilter| filter.clear(),
-        insert: |filter: &mut CountingBloomFilter, keys: &[K]| {
-            keys.iter().for_each(|key| _ = filter.insert(key));
-        },
-        count: |filter: &CountingBloomFilter, keys: &[K]| tally(keys.iter().map(|key| filter.contains(key))),
-        remove: Some(|filter: &mut CountingBloomFilter, keys: &[K]| {
-            keys.iter().for_each(|key| filter.remove(key).expect("the key was inserted"));
-        }),
-        bytes: |filter: &CountingBloomFilter| filter.byte_len(),
-        is_filter: true,
-    };
-    let batch = Made {
-        name: "oneread counting, batch".to_owned(),
-        structure: ours.structure.clone(),
-        clear: |filter: &mut CountingBloomFilter| filter.clear(),
-        insert: |filter: &mut CountingBloomFilter, keys: &[K]| filter.insert_many(keys),
-        count: |filter: &CountingBloomFilter, keys: &[K]| {
-            let mut found = 0;
-            filter.contains_many(keys, |answer| found += usize::from(answer));
-            found
-        },
-        remove: Some(|filter: &mut CountingBloomFilter, keys: &[K]| {
-            filter.remove_many(keys).expect("keys that were inserted");
-        }),
-        bytes: |filter: &CountingBloomFilter| filter.byte_len(),
-        is_filter: true,
-    };
-    Ok(vec![Box::new(peer), Box::new(ours), Box::new(batch)])
+    let ours = CountingBloomFilter::with_seed(plan::counting::for_rate(n as u64, RATE, 4)?, SEED)?;
+    Ok(vec![
+        Box::new(peer),
+        removing("oneread counting, 4 bits", ours.clone()),
+        removing_batch("oneread counting, batch", ours),
+    ])
 }
 
 /// Both sketches with the same rows and columns; ours has 64-bit counters.
@@ -185,45 +148,16 @@ pub(crate) fn count_min<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
 pub(crate) fn atomic<K: BenchKey>(n: usize) -> Result<Contenders<K>> {
     let bloom = plan::bloom::for_bits(16 * n as u64, n as u64)?;
     let peer = fastbloom::AtomicBloomFilter::with_num_bits(16 * n).hasher(foldhash()).hashes(bloom.hashes());
+    let bloom_of = || BloomFilter::with_seed(bloom, SEED).map(AtomicBloomFilter::from);
     let blocked = plan::blocked::for_bits_per_key(n as u64, 16.0)?;
     Ok(vec![
-        made(
-            "fastbloom atomic",
-            peer,
-            |filter| filter.clear(),
-            |filter, keys: &[K]| {
-                in_threads(2, keys, |keys| keys.iter().for_each(|key| _ = filter.insert(key)));
-            },
-            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-            |filter| filter.num_bits() / 8,
-        ),
-        made(
-            "oneread atomic Bloom",
-            AtomicBloomFilter::from(BloomFilter::with_seed(bloom, SEED)?),
-            |filter| filter.clear(),
-            |filter, keys| in_threads(2, keys, |keys| keys.iter().for_each(|key| _ = filter.insert(key))),
-            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-            |filter| filter.byte_len(),
-        ),
-        made(
-            "oneread atomic Bloom, batch",
-            AtomicBloomFilter::from(BloomFilter::with_seed(bloom, SEED)?),
-            |filter| filter.clear(),
-            |filter, keys| in_threads(2, keys, |keys| filter.insert_many(keys)),
-            |filter, keys| {
-                let mut found = 0;
-                filter.contains_many(keys, |answer| found += usize::from(answer));
-                found
-            },
-            |filter| filter.byte_len(),
-        ),
-        made(
+        fastbloom_atomic(peer, 2),
+        shared("oneread atomic Bloom", bloom_of()?, 2),
+        shared_batch("oneread atomic Bloom, batch", bloom_of()?, 2),
+        shared(
             "oneread atomic blocked",
             AtomicBlockedBloomFilter::from(BlockedBloomFilter::with_seed(blocked, SEED)?),
-            |filter| filter.clear(),
-            |filter, keys| in_threads(2, keys, |keys| keys.iter().for_each(|key| _ = filter.insert(key))),
-            |filter, keys| tally(keys.iter().map(|key| filter.contains(key))),
-            |filter| filter.byte_len(),
+            2,
         ),
     ])
 }

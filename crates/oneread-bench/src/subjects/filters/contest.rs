@@ -177,11 +177,6 @@ pub(crate) fn in_threads<K: Sync>(threads: usize, keys: &[K], work: impl Fn(&[K]
     });
 }
 
-/// Formats a number of keys for a contest's name.
-pub(crate) fn in_words(n: usize) -> String {
-    if n >= 1_000_000 { format!("{}M", n / 1_000_000) } else { format!("{}k", n / 1000) }
-}
-
 /// Measures insertions, hits, misses and removals in filters of the first `n` keys; the other keys
 /// are absent. Ratios are to the first contender. A round of insertions puts the first `inserted`
 /// keys into an empty filter; a round of removals removes at most those.

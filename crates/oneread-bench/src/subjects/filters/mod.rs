@@ -6,39 +6,25 @@
 
 pub(super) mod contenders;
 pub(super) mod contest;
+pub(super) mod ours;
 
 use anyhow::Result;
 
-use super::Subject;
 use crate::measure::Bench;
-use crate::workload::{random_bytes, random_words};
-use contest::{BenchKey, OPERATIONS, contest, in_words};
-
-pub(crate) struct Filters;
+use crate::workload::{in_words, random_bytes, random_words};
+use contest::{BenchKey, OPERATIONS, contest};
 
 /// The minimum number of absent keys: it measures a rate of 0.0003 to within 2%.
 pub(super) const ABSENT: usize = 8_000_000;
 
-impl Subject for Filters {
-    fn name(&self) -> &'static str {
-        "filters"
+pub(super) fn run(bench: &mut Bench) -> Result<()> {
+    for &n in bench.sizes(&[100_000, 2_000_000], &[100_000, 10_000_000, 40_000_000]) {
+        let keys = n + n.max(ABSENT);
+        all_contests(bench, "u64", n, &random_words(keys, 1))?;
+        let strings = random_bytes(16 * keys, 2);
+        all_contests(bench, "16 bytes", n, strings.as_chunks().0)?;
     }
-
-    fn about(&self) -> &'static str {
-        "filters beside fastbloom, sbbf, xorf, qfilter and others"
-    }
-
-    fn run(&self, bench: &mut Bench) -> Result<()> {
-        let sizes: &[usize] =
-            if bench.effort().quick { &[100_000, 2_000_000] } else { &[100_000, 10_000_000, 40_000_000] };
-        for &n in sizes {
-            let keys = n + n.max(ABSENT);
-            all_contests(bench, "u64", n, &random_words(keys, 1))?;
-            let strings = random_bytes(16 * keys, 2);
-            all_contests(bench, "16 bytes", n, strings.as_chunks().0)?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 fn all_contests<K: BenchKey>(bench: &mut Bench, kind: &str, n: usize, keys: &[K]) -> Result<()> {

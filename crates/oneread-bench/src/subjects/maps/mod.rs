@@ -22,12 +22,9 @@ use foldhash::fast::FixedState;
 use oneread::hash::{Digester, Portable};
 use rand_core::Rng;
 
-use super::Subject;
 use crate::measure::{Bench, Contestant, Sample, timed, timed_on_processor};
-use crate::workload::{generator, random_words};
+use crate::workload::{generator, in_words, random_words};
 use contenders::{Contender, Key, Maker, PEER};
-
-pub(crate) struct Maps;
 
 /// Lookups per round: long enough to time, short enough for many rounds.
 const OPERATIONS: usize = 1_000_000;
@@ -43,28 +40,16 @@ const SLOW_SHARE: f64 = 1e-3;
 /// Rounds that fill a small map, per round of any other workload. Filling one takes a millisecond.
 const FILLS: usize = 5;
 
-impl Subject for Maps {
-    fn name(&self) -> &'static str {
-        "maps"
+pub(super) fn run(bench: &mut Bench) -> Result<()> {
+    for &n in bench.sizes(&[100_000, 1_000_000], &[100_000, 10_000_000]) {
+        let size = in_words(n);
+        let words = |seed| random_words(2 * n, seed);
+        contest::<u64>(bench, &format!("{size} u64"), n, contenders::others(), || words(1))?;
+        let strings = || words(2).into_iter().zip(words(3)).map(|pair| string(pair.0, pair.1)).collect();
+        contest::<[u8; 16]>(bench, &format!("{size} 16-byte strings"), n, contenders::others(), strings)?;
+        churn(bench, &size, n)?;
     }
-
-    fn about(&self) -> &'static str {
-        "the bounded map beside hashbrown, griddle and std: rates, bytes, cache lines, churn"
-    }
-
-    fn run(&self, bench: &mut Bench) -> Result<()> {
-        let sizes: &[usize] =
-            if bench.effort().quick { &[100_000, 1_000_000] } else { &[100_000, 10_000_000] };
-        for &n in sizes {
-            let size = if n >= 1_000_000 { format!("{}M", n / 1_000_000) } else { format!("{}k", n / 1000) };
-            let words = |seed| random_words(2 * n, seed);
-            contest::<u64>(bench, &format!("{size} u64"), n, contenders::others(), || words(1))?;
-            let strings = || words(2).into_iter().zip(words(3)).map(|pair| string(pair.0, pair.1)).collect();
-            contest::<[u8; 16]>(bench, &format!("{size} 16-byte strings"), n, contenders::others(), strings)?;
-            churn(bench, &size, n)?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 fn string(low: u64, high: u64) -> [u8; 16] {

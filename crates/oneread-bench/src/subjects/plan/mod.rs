@@ -13,10 +13,10 @@ use anyhow::Result;
 use oneread::layout::{
     InterpolationLayout, MultilevelLayout, MultipleFiltersLayout, SingleFilterLayout, SummaryLayout,
 };
-use oneread::plan::multilevel::{Accuracy, MultilevelPlan};
+use oneread::plan::Accuracy;
+use oneread::plan::multilevel::MultilevelPlan;
 use oneread::plan::summary::SummaryPlan;
 
-use super::Subject;
 use crate::measure::{Bench, Contestant, timed};
 use crate::memory::peak_mib;
 
@@ -28,24 +28,12 @@ const SUMMARY_BAR: u32 = 3;
 
 const TABLE: &str = "table";
 
-pub(crate) struct Plan;
-
-impl Subject for Plan {
-    fn name(&self) -> &'static str {
-        "plan"
+pub(super) fn run(bench: &mut Bench) -> Result<()> {
+    for case in cases()? {
+        tables(bench, &case)?;
+        summaries(bench, &case)?;
     }
-
-    fn about(&self) -> &'static str {
-        "plans of tables and summaries beside the recursion that the paper prints, on one core"
-    }
-
-    fn run(&self, bench: &mut Bench) -> Result<()> {
-        for case in cases()? {
-            tables(bench, &case)?;
-            summaries(bench, &case)?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// A table to plan, with the summaries that the paper gives it.
@@ -141,7 +129,7 @@ fn tables(bench: &mut Bench, case: &Case) -> Result<()> {
     let Case { items, table, .. } = case;
     let plan = MultilevelPlan::new(table, *items)?;
     let name = match plan.accuracy() {
-        Accuracy::Exact { .. } => "MultilevelPlan, exact",
+        Accuracy::Exact => "MultilevelPlan, exact",
         _ => "MultilevelPlan, close",
     };
     let ours = || MultilevelPlan::new(table, *items).expect("planned before").crisis_probability();

@@ -31,7 +31,7 @@
 mod cold;
 mod contenders;
 mod disk;
-mod live;
+pub(super) mod live;
 mod ours;
 mod peers;
 
@@ -43,13 +43,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use tempfile::TempDir;
 
-use super::Subject;
 use crate::measure::{Bench, Contestant, Sample, timed_on_processor};
 use contenders::{Contender, Lookups, Pairs, Way};
-
-pub(crate) use live::LiveStore;
-
-pub(crate) struct Store;
 
 /// The fact that holds the goal for a ratio.
 const RATIO_BAR: &str = "ratio, at least";
@@ -68,37 +63,27 @@ const DISK_OVER_RAW: f64 = 1.15;
 const HIT_BAR: f64 = 1.0;
 const MISS_BAR: f64 = 1.0 / 0.3;
 
-impl Subject for Store {
-    fn name(&self) -> &'static str {
-        "store"
+pub(super) fn run(bench: &mut Bench) -> Result<()> {
+    let pairs = Pairs::random(if bench.effort().quick { 300_000 } else { 5_000_000 });
+    let folder = folder(pairs.raw_bytes())?;
+    let mut loaded = Vec::new();
+    for contender in contenders::all() {
+        bench.say(format!("loading {}", contender.name()));
+        loaded.push(Loaded::new(contender, &pairs, &folder)?);
     }
-
-    fn about(&self) -> &'static str {
-        "the sealed store beside embedded stores: import, lookups warm and cold, disk and memory"
-    }
-
-    fn run(&self, bench: &mut Bench) -> Result<()> {
-        let pairs = Pairs::random(if bench.effort().quick { 300_000 } else { 5_000_000 });
-        let folder = folder(pairs.raw_bytes())?;
-        let mut loaded = Vec::new();
-        for contender in contenders::all() {
-            bench.say(format!("loading {}", contender.name()));
-            loaded.push(Loaded::new(contender, &pairs, &folder)?);
+    for round in 1..IMPORTS {
+        for store in loaded.iter_mut().filter(|store| store.samples[0].elapsed() < FAST) {
+            bench.say(format!("loading {} again, {round} of {}", store.contender.name(), IMPORTS - 1));
+            let again = TempDir::new_in(folder.path())?;
+            store.samples.push(store.contender.load(&pairs, again.path())?);
         }
-        for round in 1..IMPORTS {
-            for store in loaded.iter_mut().filter(|store| store.samples[0].elapsed() < FAST) {
-                bench.say(format!("loading {} again, {round} of {}", store.contender.name(), IMPORTS - 1));
-                let again = TempDir::new_in(folder.path())?;
-                store.samples.push(store.contender.load(&pairs, again.path())?);
-            }
-        }
-        let ours = loaded[0].folder.path().to_owned();
-        let facts = facts_of_ours(&pairs, &loaded[0])?;
-        import(bench, &loaded, &facts);
-        warm(bench, &pairs, &loaded, &facts)?;
-        cold::one_by_one(bench, &pairs, &loaded)?;
-        cold::many(bench, &pairs, &ours)
     }
+    let ours = loaded[0].folder.path().to_owned();
+    let facts = facts_of_ours(&pairs, &loaded[0])?;
+    import(bench, &loaded, &facts);
+    warm(bench, &pairs, &loaded, &facts)?;
+    cold::one_by_one(bench, &pairs, &loaded)?;
+    cold::many(bench, &pairs, &ours)
 }
 
 /// The folder of the stores; removed at the end.

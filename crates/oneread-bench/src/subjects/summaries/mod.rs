@@ -15,12 +15,9 @@ use std::time::Duration;
 use anyhow::{Result, anyhow};
 use oneread::table::MultilevelTable;
 
-use super::Subject;
 use crate::measure::{Bench, Contestant, Sample, timed};
-use crate::workload::random_words;
+use crate::workload::{in_words, random_words};
 use contenders::{Contender, Item, SEED, paper_table};
-
-pub(crate) struct Summaries;
 
 /// Operations per round: long enough to time, short enough for many rounds.
 const OPERATIONS: usize = 1_000_000;
@@ -33,33 +30,21 @@ const FEW_ROUNDS: usize = 3;
 /// The longest time per lookup for 10,000 keys in multiple filters: 20 million per second.
 const BAR: Duration = Duration::from_nanos(50);
 
-impl Subject for Summaries {
-    fn name(&self) -> &'static str {
-        "summaries"
-    }
-
-    fn about(&self) -> &'static str {
-        "summaries alone, beside the reads they save, a static function and hashbrown"
-    }
-
-    fn run(&self, bench: &mut Bench) -> Result<()> {
-        saved_reads::contest(bench)?;
-        equal::contests(bench)?;
-        let sizes: &[usize] =
-            if bench.effort().quick { &[10_000, 1_000_000] } else { &[10_000, 100_000, 10_000_000] };
-        for &n in sizes {
-            let size = if n >= 1_000_000 { format!("{}M", n / 1_000_000) } else { format!("{}k", n / 1000) };
-            let wanted = |act: &&str| {
-                let workload = format!("{size}: {act}");
-                let batch = |name: &&str| bench.wants(&format!("{workload}, {name}"));
-                bench.wants(&workload) || contenders::SUMMARIES.iter().any(batch)
-            };
-            if ["hit", "miss", "remove", "insert", "rebuild"].iter().any(wanted) {
-                contest(bench, &size, n)?;
-            }
+pub(super) fn run(bench: &mut Bench) -> Result<()> {
+    saved_reads::contest(bench)?;
+    equal::contests(bench)?;
+    for &n in bench.sizes(&[10_000, 1_000_000], &[10_000, 100_000, 10_000_000]) {
+        let size = in_words(n);
+        let wanted = |act: &&str| {
+            let workload = format!("{size}: {act}");
+            let batch = |name: &&str| bench.wants(&format!("{workload}, {name}"));
+            bench.wants(&workload) || contenders::SUMMARIES.iter().any(batch)
+        };
+        if ["hit", "miss", "remove", "insert", "rebuild"].iter().any(wanted) {
+            contest(bench, &size, n)?;
         }
-        Ok(())
     }
+    Ok(())
 }
 
 fn contest(bench: &mut Bench, label: &str, n: usize) -> Result<()> {

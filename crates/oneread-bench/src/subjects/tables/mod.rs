@@ -13,37 +13,22 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use super::Subject;
 use crate::measure::{Bench, Contestant, timed};
-use crate::workload::random_words;
+use crate::workload::{in_words, random_words};
 use maps::Act;
-
-pub(crate) struct Tables;
 
 /// Operations per round: long enough to time, short enough for many rounds.
 const OPERATIONS: usize = 1_000_000;
 
-impl Subject for Tables {
-    fn name(&self) -> &'static str {
-        "tables"
-    }
-
-    fn about(&self) -> &'static str {
-        "multilevel tables and the lecture's, beside hashbrown and std"
-    }
-
-    fn run(&self, bench: &mut Bench) -> Result<()> {
-        let sizes: &[usize] =
-            if bench.effort().quick { &[100_000, 1_000_000] } else { &[100_000, 10_000_000] };
-        for &n in sizes {
-            let size = if n >= 1_000_000 { format!("{}M", n / 1_000_000) } else { format!("{}k", n / 1000) };
-            let label = format!("{size} u64");
-            if ["hit", "miss", "remove", "insert"].iter().any(|act| bench.wants(&format!("{label}: {act}"))) {
-                contest(bench, &label, n)?;
-            }
+pub(super) fn run(bench: &mut Bench) -> Result<()> {
+    for &n in bench.sizes(&[100_000, 1_000_000], &[100_000, 10_000_000]) {
+        let size = in_words(n);
+        let label = format!("{size} u64");
+        if ["hit", "miss", "remove", "insert"].iter().any(|act| bench.wants(&format!("{label}: {act}"))) {
+            contest(bench, &label, n)?;
         }
-        Ok(())
     }
+    Ok(())
 }
 
 fn contest(bench: &mut Bench, label: &str, n: usize) -> Result<()> {

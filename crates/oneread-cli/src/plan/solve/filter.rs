@@ -4,20 +4,16 @@ use anyhow::Result;
 use oneread::plan::solve::{self, FilterLayout, FilterTargets, Needs, PlannedFilter, Solution};
 
 use super::super::report::Report;
-use super::super::sweep::Number;
+use super::super::sweep::{Numbers, numbers};
 use super::super::{Subject, given};
-use super::{patiently, with_binds};
+use super::{patiently, with_others};
 use crate::args::solve::SolveFilter;
 
 impl Subject for SolveFilter {
     type Planned = Solution<PlannedFilter>;
 
-    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
-        vec![
-            ("items", Number::Whole(&mut self.items.number)),
-            ("rate", Number::Real(&mut self.rate)),
-            ("bytes", Number::Whole(&mut self.bytes)),
-        ]
+    fn numbers(&mut self) -> Numbers<'_> {
+        numbers![Whole { items: self.items.number }, Real { rate: self.rate }, Whole { bytes: self.bytes }]
     }
 
     fn plan(&self, _: Option<&Self::Planned>) -> Result<Self::Planned> {
@@ -28,12 +24,17 @@ impl Subject for SolveFilter {
             one_line: self.one_line,
             one_page: self.one_page,
         };
-        let (items, rate) = (self.items.given()?, given(self.rate, "rate")?);
+        let items = self.items.given()?;
+        let rate = match (self.rate, self.bytes) {
+            (None, Some(bytes)) => patiently("the lowest rate", || solve::lowest_rate(items, needs, bytes))?,
+            _ => given(self.rate, "rate")?,
+        };
         let targets = FilterTargets { items, rate, needs, bytes: self.bytes };
         patiently("the smallest filter", || solve::filter(&targets))
     }
 
-    fn report(&self, Solution { best, binds, runners_up }: &Self::Planned) -> Result<Report> {
+    fn report(&self, solution: &Self::Planned) -> Result<Report> {
+        let best = &solution.best;
         let report = Report::new("sub-table").whole("items", "inserted", self.items.given()?).text(
             "structure",
             "the smallest that can do it",
@@ -47,7 +48,7 @@ impl Subject for SolveFilter {
             .real("bits_over_optimum", "a key beyond log2(1/false_positive)", best.bits_over_optimum())
             .real("lines_per_hit", "cache lines", best.lines_per_hit)
             .real("lines_per_miss", "cache lines", best.lines_per_miss);
-        Ok(with_binds(report, binds).rows("runners_up", runners_up.iter().map(row).collect()))
+        Ok(with_others(report, solution, row))
     }
 }
 

@@ -1,25 +1,24 @@
 //! `oneread plan solve map`.
 
 use anyhow::Result;
-use oneread::plan::solve::{self, MapLayout, MapTargets, PlannedMap, Solution};
+use oneread::plan::solve::Solution;
+use oneread_study::solve::{self, MapLayout, MapTargets, PlannedMap};
 
 use super::super::report::Report;
-use super::super::sweep::Number;
+use super::super::sweep::{Numbers, numbers};
 use super::super::{Subject, given, small, table};
 use super::table::moves;
-use super::{patiently, with_binds};
+use super::{patiently, with_others};
 use crate::args::solve::SolveMap;
 
 impl Subject for SolveMap {
     type Planned = Solution<PlannedMap>;
 
-    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
-        vec![
-            ("entries", Number::Whole(&mut self.entries)),
-            ("entry_bytes", Number::Whole(&mut self.entry_bytes)),
-            ("bytes", Number::Whole(&mut self.bytes)),
-            ("stash", Number::Real(&mut self.stash)),
-            ("level_count", Number::Whole(&mut self.level_count)),
+    fn numbers(&mut self) -> Numbers<'_> {
+        numbers![
+            Whole { entries: self.entries, entry_bytes: self.entry_bytes, bytes: self.bytes },
+            Real { stash: self.stash },
+            Whole { level_count: self.level_count }
         ]
     }
 
@@ -31,7 +30,8 @@ impl Subject for SolveMap {
         patiently("the smallest map", || solve::map(&targets))
     }
 
-    fn report(&self, Solution { best, binds, runners_up }: &Self::Planned) -> Result<Report> {
+    fn report(&self, solution: &Self::Planned) -> Result<Report> {
+        let best = &solution.best;
         let report = Report::new("level").whole("entries", "at a time", best.entries).text(
             "structure",
             "the smallest",
@@ -54,14 +54,14 @@ impl Subject for SolveMap {
             .real("bytes_per_entry", "bytes", best.bytes_per_entry())
             .real("load", "entries for each place", best.load)
             .real("expected_stash", "entries", best.expected_stash);
-        Ok(with_binds(report, binds).rows("runners_up", runners_up.iter().map(row).collect()))
+        Ok(with_others(report, solution, row))
     }
 }
 
 fn row(planned: &PlannedMap) -> Report {
     let moving = match &planned.layout {
         MapLayout::Multilevel(layout) => moves(layout.moves()),
-        _ => "none",
+        _ => "none".to_owned(),
     };
     Report::new("")
         .text("structure", "", planned.structure)

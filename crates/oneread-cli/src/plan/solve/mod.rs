@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
-use oneread::plan::solve::{Target, Unsolved};
+use oneread::plan::solve::{Solution, Unsolved};
 
 use super::plot::{Axis, Chart, Scale, Series, Shape};
 use super::report::Report;
@@ -53,9 +53,12 @@ fn patiently<T>(what: &'static str, solve: impl FnOnce() -> Result<T, Unsolved>)
     solved.map_err(|unsolved| anyhow!("{unsolved}"))
 }
 
-/// Adds the targets that keep a solution from being smaller.
-fn with_binds(report: Report, binds: &[Target]) -> Report {
-    report.texts("binds", "a smaller one would miss", binds.iter().map(|target| target.name()).collect())
+/// Adds the targets that keep a solution from being smaller, and the runners-up as rows.
+fn with_others<P>(report: Report, solution: &Solution<P>, row: fn(&P) -> Report) -> Report {
+    let binds = solution.binds.iter().map(|target| target.name()).collect();
+    report
+        .texts("binds", "a smaller one would miss", binds)
+        .rows("runners_up", solution.runners_up.iter().map(row).collect())
 }
 
 /// Values around one, at equal factors, for drawing a frontier.

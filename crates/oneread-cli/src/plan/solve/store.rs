@@ -7,19 +7,18 @@ use oneread_store::plan::{PlannedStore, StoreTargets, solve};
 use super::super::Subject;
 use super::super::plot::{self, Chart};
 use super::super::report::Report;
-use super::super::sweep::Number;
-use super::{around, frontier, patiently, with_binds};
+use super::super::sweep::{Numbers, numbers};
+use super::{around, frontier, patiently, with_others};
 use crate::args::solve::SolveStore;
 
 impl Subject for SolveStore {
     type Planned = Solution<PlannedStore>;
 
-    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
-        vec![
-            ("items", Number::Whole(&mut self.items.number)),
-            ("value_bytes", Number::Whole(&mut self.value_bytes)),
-            ("reads_per_miss", Number::Real(&mut self.reads_per_miss)),
-            ("ram_bytes", Number::Whole(&mut self.ram_bytes)),
+    fn numbers(&mut self) -> Numbers<'_> {
+        numbers![
+            Whole { items: self.items.number, value_bytes: self.value_bytes },
+            Real { reads_per_miss: self.reads_per_miss },
+            Whole { ram_bytes: self.ram_bytes }
         ]
     }
 
@@ -28,7 +27,8 @@ impl Subject for SolveStore {
         patiently("the guides of a store", || solve(&targets))
     }
 
-    fn report(&self, Solution { best, binds, runners_up }: &Self::Planned) -> Result<Report> {
+    fn report(&self, solution: &Self::Planned) -> Result<Report> {
+        let best = &solution.best;
         let report = Report::new("level")
             .whole("items", "stored", best.items)
             .whole("page_bytes", "a page", best.page_bytes)
@@ -42,7 +42,7 @@ impl Subject for SolveStore {
             .whole("ram_bytes", "of guides and directory", best.ram_bytes)
             .real("ram_bytes_per_key", "bytes", best.ram_bytes as f64 / best.items as f64)
             .whole("disk_bytes", "of the file", best.disk_bytes);
-        Ok(with_binds(report, binds).rows("runners_up", runners_up.iter().map(row).collect()))
+        Ok(with_others(report, solution, row))
     }
 
     fn save(&self, Solution { best, .. }: &Self::Planned) -> Result<()> {

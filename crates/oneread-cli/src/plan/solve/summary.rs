@@ -3,28 +3,32 @@
 use anyhow::{Result, bail};
 use oneread::layout::SummaryLayout;
 use oneread::plan::multilevel::MultilevelPlan;
-use oneread::plan::solve::{self, Goal, PlannedSummary, Solution, SummaryKind, SummaryTargets};
+use oneread::plan::solve::Solution;
+use oneread::plan::summary::SummaryPlan;
+use oneread_study::solve::{self, Goal, SummaryKind, SummaryTargets};
 
 use super::super::layout_file::LayoutFile;
 use super::super::plot::{self, Chart};
 use super::super::report::Report;
 use super::super::summary::{with_filters, with_odds};
-use super::super::sweep::Number;
+use super::super::sweep::{Numbers, numbers};
 use super::super::{Subject, given, table};
-use super::{around, frontier, patiently, with_binds};
+use super::{around, frontier, patiently, with_others};
 use crate::args::plan::Summarized;
 use crate::args::solve::SolveSummary;
 
 impl Subject for Summarized<SolveSummary> {
-    type Planned = Solution<PlannedSummary>;
+    type Planned = Solution<SummaryPlan>;
 
-    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
-        let mut numbers = vec![
-            ("items", Number::Whole(&mut self.items.number)),
-            ("false_positive", Number::Real(&mut self.kind.false_positive)),
-            ("failure", Number::Real(&mut self.kind.failure)),
-            ("extra_reads", Number::Real(&mut self.kind.extra_reads)),
-            ("bytes", Number::Whole(&mut self.kind.bytes)),
+    fn numbers(&mut self) -> Numbers<'_> {
+        let mut numbers = numbers![
+            Whole { items: self.items.number },
+            Real {
+                false_positive: self.kind.false_positive,
+                failure: self.kind.failure,
+                extra_reads: self.kind.extra_reads
+            },
+            Whole { bytes: self.kind.bytes }
         ];
         numbers.extend(self.table.numbers());
         numbers
@@ -40,17 +44,15 @@ impl Subject for Summarized<SolveSummary> {
         patiently("the smallest summary", || solve::summary(&table, &targets, self.kind.kind))
     }
 
-    fn report(&self, Solution { best, binds, runners_up }: &Self::Planned) -> Result<Report> {
-        let report = Report::new("level").text("kind", "the smallest", best.kind().name());
-        let report = with_binds(with_plan(report, best), binds);
-        Ok(report.rows("runners_up", runners_up.iter().map(row).collect()))
+    fn report(&self, solution: &Self::Planned) -> Result<Report> {
+        let best = &solution.best;
+        let report = Report::new("level").text("kind", "the smallest", SummaryKind::of(best).name());
+        Ok(with_others(with_plan(report, best), solution, row))
     }
 
     fn save(&self, solution: &Self::Planned) -> Result<()> {
         if self.files.out.layout_out.is_some() {
-            let Some(plan) = solution.best.summary() else {
-                bail!("--layout-out: a page summary has no file that `plan` reads: name another --kind")
-            };
+            let plan = &solution.best;
             LayoutFile::of_summary(plan.table().layout(), plan.layout())?.write(&self.files.out)?;
         }
         plot::write(self.plot.as_deref(), || Ok(vec![self.kind.against_bytes(solution)?]))
@@ -73,16 +75,15 @@ impl SolveSummary {
 
     /// The achievable odds for more and for fewer bytes: of the smallest kind here, and of the
     /// next.
-    fn against_bytes(&self, solution: &Solution<PlannedSummary>) -> Result<Chart> {
+    fn against_bytes(&self, solution: &Solution<SummaryPlan>) -> Result<Chart> {
         /// Six decades in each direction, eight solutions each.
         const DECADES: f64 = 6.0;
         const STEPS: i32 = 8;
         let table = solution.best.table();
         let targets = SummaryTargets { bytes: None, ..self.targets()? };
-        let kinds = [Some(&solution.best), solution.runners_up.first()]
-            .map(|planned| planned.map(PlannedSummary::kind));
-        let odds = |planned: &PlannedSummary| match targets.goal {
-            Goal::Guarantee { .. } => planned.failure_and_crisis().unwrap_or(1.0),
+        let kinds = [Some(&solution.best), solution.runners_up.first()].map(|plan| plan.map(SummaryKind::of));
+        let odds = |planned: &SummaryPlan| match targets.goal {
+            Goal::Guarantee { .. } => planned.failure_and_crisis(),
             Goal::Average { .. } => planned.extra_reads_per_hit(),
         };
         let points = |kind: SummaryKind| -> Vec<(f64, f64)> {
@@ -112,16 +113,12 @@ impl SolveSummary {
     }
 }
 
-fn solve_one(table: &MultilevelPlan, targets: SummaryTargets, kind: SummaryKind) -> Option<PlannedSummary> {
+fn solve_one(table: &MultilevelPlan, targets: SummaryTargets, kind: SummaryKind) -> Option<SummaryPlan> {
     solve::summary(table, &targets, Some(kind)).ok().map(|solution| solution.best)
 }
 
 /// Adds the fields of a plan, like `plan summary`.
-fn with_plan(report: Report, planned: &PlannedSummary) -> Report {
-    let plan = match planned {
-        PlannedSummary::Summary(plan) => plan,
-        _ => return report,
-    };
+fn with_plan(report: Report, plan: &SummaryPlan) -> Report {
     let report = report.whole("items", "inserted", plan.table().items());
     let report = table::with_layout(report, plan.table().layout());
     let report = match plan.layout() {
@@ -134,15 +131,15 @@ fn with_plan(report: Report, planned: &PlannedSummary) -> Report {
         SummaryLayout::Multiple(layout) => with_filters(report, layout),
         _ => report,
     };
-    with_odds(report, plan).whole("total_bytes", "of both", planned.total_bytes())
+    with_odds(report, plan).whole("total_bytes", "of both", plan.total_bytes())
 }
 
 /// A runner-up as one row.
-fn row(planned: &PlannedSummary) -> Report {
+fn row(planned: &SummaryPlan) -> Report {
     Report::new("")
-        .text("kind", "", planned.kind().name())
+        .text("kind", "", SummaryKind::of(planned).name())
         .whole("total_bytes", "", planned.total_bytes())
         .real("false_positive", "", planned.false_positive())
-        .real("failure_and_crisis", "", planned.failure_and_crisis().unwrap_or(f64::NAN))
+        .real("failure_and_crisis", "", planned.failure_and_crisis())
         .real("extra_reads_per_hit", "", planned.extra_reads_per_hit())
 }

@@ -1,26 +1,25 @@
 //! `oneread plan solve table`.
 
 use anyhow::{Result, bail};
-use oneread::layout::{Keep, Moves};
-use oneread::plan::solve::{self, Odds, PlannedTable, Solution, TableTargets};
+use oneread::layout::{HintChain, HintRule, Hints, Keep, Moves};
+use oneread::plan::solve::Solution;
+use oneread_study::solve::{self, Odds, PlannedTable, TableTargets};
 
 use super::super::layout_file::LayoutFile;
 use super::super::plot::{self, Chart};
 use super::super::report::Report;
-use super::super::sweep::Number;
+use super::super::sweep::{Numbers, numbers};
 use super::super::{Subject, small, table as of_table};
-use super::{around, frontier, patiently, with_binds};
+use super::{around, frontier, patiently, with_others};
 use crate::args::solve::SolveTable;
 
 impl Subject for SolveTable {
     type Planned = Solution<PlannedTable>;
 
-    fn numbers(&mut self) -> Vec<(&'static str, Number<'_>)> {
-        vec![
-            ("items", Number::Whole(&mut self.items.number)),
-            ("crisis", Number::Real(&mut self.crisis)),
-            ("stash", Number::Real(&mut self.stash)),
-            ("buckets_per_item", Number::Real(&mut self.buckets_per_item)),
+    fn numbers(&mut self) -> Numbers<'_> {
+        numbers![
+            Whole { items: self.items.number },
+            Real { crisis: self.crisis, stash: self.stash, buckets_per_item: self.buckets_per_item }
         ]
     }
 
@@ -29,7 +28,8 @@ impl Subject for SolveTable {
         patiently("the smallest table", || solve::table(&targets))
     }
 
-    fn report(&self, Solution { best, binds, runners_up }: &Self::Planned) -> Result<Report> {
+    fn report(&self, solution: &Self::Planned) -> Result<Report> {
+        let best = &solution.best;
         let report = Report::new("level").whole("items", "at a time", best.items);
         let report = of_table::with_layout(report, &best.layout)
             .text("moves", "which items move", moves(best.layout.moves()))
@@ -52,7 +52,7 @@ impl Subject for SolveTable {
                 of_table::with_accuracy(report, plan)
             }
         };
-        Ok(with_binds(report, binds).rows("runners_up", runners_up.iter().map(row).collect()))
+        Ok(with_others(report, solution, row))
     }
 
     fn save(&self, Solution { best, .. }: &Self::Planned) -> Result<()> {
@@ -64,6 +64,7 @@ impl Subject for SolveTable {
 impl SolveTable {
     fn targets(&self) -> Result<TableTargets> {
         let items = self.items.given()?;
+        let has_limit = self.buckets_per_item.is_some() || self.bytes.is_some();
         let odds = match (self.crisis, self.stash, self.churn) {
             (Some(crisis), None, false) => Odds::Crisis(crisis),
             (None, Some(stash), false) => Odds::Filled(stash),
@@ -71,7 +72,12 @@ impl SolveTable {
             (Some(_), None, true) => {
                 bail!("with --churn the target is the stash: give --stash, not --crisis")
             }
-            (None, None, _) => bail!("--crisis is missing: give it, or --stash, or sweep over one of them"),
+            // Any value: the buckets decide.
+            (None, None, true) if has_limit => Odds::Churn(1.0),
+            (None, None, false) if has_limit => Odds::Crisis(0.5),
+            (None, None, _) => {
+                bail!("--crisis is missing: give it, or --stash, or the memory, or sweep over one of them")
+            }
             (Some(_), Some(_), _) => bail!("expected --crisis or --stash, found both: leave one out"),
         };
         let buckets = match (self.buckets_per_item, self.bytes, self.bucket_bytes) {
@@ -81,10 +87,15 @@ impl SolveTable {
             (None, ..) => None,
         };
         if buckets == Some(0) {
-            bail!("there is no room for a single bucket: allow more");
+            bail!("expected room for a bucket, found none: allow more --buckets-per-item, or more --bytes");
         }
         let (levels, slots) = (small(self.level_count, "level-count")?, small(self.slots, "slots")?);
-        Ok(TableTargets { items, levels, slots, buckets, odds })
+        let targets = TableTargets { items, levels, slots, buckets, odds };
+        if self.crisis.is_some() || self.stash.is_some() {
+            return Ok(targets);
+        }
+        let least = patiently("the least odds", || solve::least_odds(&targets))?;
+        Ok(TableTargets { odds: odds.with_value(least), ..targets })
     }
 
     fn against_buckets(&self, best: &PlannedTable) -> Result<Chart> {
@@ -94,14 +105,7 @@ impl SolveTable {
             Odds::Filled(value) | Odds::Churn(value) => (value, targets.items as f64),
             _ => bail!("these odds have no frontier"),
         };
-        let with = |value| TableTargets {
-            odds: match targets.odds {
-                Odds::Filled(_) => Odds::Filled(value),
-                Odds::Churn(_) => Odds::Churn(value),
-                _ => Odds::Crisis(value),
-            },
-            ..targets
-        };
+        let with = |value| TableTargets { odds: targets.odds.with_value(value), ..targets };
         let decades = if most == 1.0 { 6.0 } else { 2.0 };
         let points = patiently("the frontier", || {
             let values = around(value, decades, 6).into_iter().filter(|value| *value < most);
@@ -115,18 +119,31 @@ impl SolveTable {
     }
 }
 
-/// Names which items move.
-pub(super) const fn moves(moves: Moves) -> &'static str {
+/// Names which items move, and by which rule.
+pub(super) fn moves(moves: Moves) -> String {
     match moves {
-        Moves::None => "none",
-        Moves::SecondChance => "second-chance",
-        Moves::Hints(_) => "hints",
-        Moves::Both(_) => "second-chance and hints",
+        Moves::None => "none".to_owned(),
+        Moves::SecondChance => "second-chance".to_owned(),
+        Moves::Hints(hints) => rule_of(hints),
+        Moves::Both(hints) => format!("second-chance and {}", rule_of(hints)),
         Moves::Restricted(restriction) => match restriction.keep {
-            Keep::Random => "restricted, random",
-            Keep::Greedy(_) => "restricted, greedy",
+            Keep::Random => "restricted, random".to_owned(),
+            Keep::Greedy(_) => "restricted, greedy".to_owned(),
         },
-        _ => "other",
+        _ => "other".to_owned(),
+    }
+}
+
+fn rule_of(hints: Hints) -> String {
+    let rule = match hints.rule {
+        HintRule::Replace => "replace",
+        HintRule::Deepest => "deepest",
+        HintRule::Next => "next",
+        HintRule::DeepestUnchecked => "deepest-unchecked",
+    };
+    match hints.chain {
+        HintChain::Recursive => format!("hints, {rule}, recursive"),
+        _ => format!("hints, {rule}"),
     }
 }
 
@@ -136,4 +153,17 @@ fn row(planned: &PlannedTable) -> Report {
         .whole("level_count", "", planned.layout.level_count() as u64)
         .whole("buckets", "", planned.layout.buckets())
         .real("expected_stash", "", planned.expected_stash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_are_named_with_their_rule() {
+        let hints = Hints { rule: HintRule::Deepest, chain: HintChain::Recursive };
+        assert_eq!(moves(Moves::Both(hints)), "second-chance and hints, deepest, recursive");
+        let hints = Hints { rule: HintRule::Replace, chain: HintChain::One };
+        assert_eq!(moves(Moves::Hints(hints)), "hints, replace");
+    }
 }

@@ -101,7 +101,7 @@ impl Columns {
 }
 
 /// Lists some names, for an error.
-fn listed(names: &[impl AsRef<str>]) -> String {
+pub(crate) fn listed(names: &[impl AsRef<str>]) -> String {
     const SHOWN: usize = 20;
     let quoted = names.iter().take(SHOWN).map(|name| format!("\"{}\"", name.as_ref().escape_debug()));
     let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
@@ -109,7 +109,7 @@ fn listed(names: &[impl AsRef<str>]) -> String {
 }
 
 /// Reads one row at a time.
-struct Rows<R> {
+pub(crate) struct Rows<R> {
     reader: R,
     parser: Reader,
     buffer: Vec<u8>,
@@ -122,14 +122,14 @@ struct Rows<R> {
     ends: Vec<usize>,
     fields: usize,
     /// The line at which the current row begins, from 1.
-    line: u64,
+    pub(crate) line: u64,
     /// Line ends between rows that the parser did not see.
     skipped: u64,
     longest: usize,
 }
 
 impl<R: Read> Rows<R> {
-    fn new(reader: R, delimiter: u8, quotes: bool, longest: usize) -> Self {
+    pub(crate) fn new(reader: R, delimiter: u8, quotes: bool, longest: usize) -> Self {
         Self {
             reader,
             parser: ReaderBuilder::new().delimiter(delimiter).quoting(quotes).build(),
@@ -146,17 +146,17 @@ impl<R: Read> Rows<R> {
         }
     }
 
-    fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.fields
     }
 
-    fn field(&self, at: usize) -> &[u8] {
+    pub(crate) fn field(&self, at: usize) -> &[u8] {
         let start = if at == 0 { 0 } else { self.ends[at - 1] };
         &self.bytes[start..self.ends[at]]
     }
 
     /// Reads the next row; returns `false` at the end.
-    fn advance(&mut self) -> Result<bool> {
+    pub(crate) fn advance(&mut self) -> Result<bool> {
         self.skip_line_ends()?;
         self.line = self.parser.line() + self.skipped;
         self.fill()?;

@@ -24,17 +24,17 @@ const ZSTD_SKIPPED: &[u8] = &[0x2a, 0x4d, 0x18];
 const BYTE_ORDER_MARK: &[u8] = &[0xef, 0xbb, 0xbf];
 
 /// A file to open, or stdin.
-pub(in crate::store) struct Input<'a> {
+pub(crate) struct Input<'a> {
     /// `None` means stdin.
     path: Option<&'a Path>,
-    pub(super) name: String,
-    pub(super) format: Format,
+    pub(crate) name: String,
+    pub(crate) format: Format,
     /// The length of the file, compressed or not; a pipe has none.
-    pub(super) bytes: Option<u64>,
+    pub(crate) bytes: Option<u64>,
 }
 
 impl<'a> Input<'a> {
-    pub(in crate::store) fn new(path: &'a Path, format: Option<Format>) -> Result<Self> {
+    pub(crate) fn new(path: &'a Path, format: Option<Format>) -> Result<Self> {
         let is_stdin = path == Path::new("-");
         let name = if is_stdin { "stdin".to_owned() } else { path.display().to_string() };
         let input = || {
@@ -57,7 +57,7 @@ impl<'a> Input<'a> {
     }
 
     /// The bytes of the rows. The bar advances with the bytes read of the file.
-    pub(super) fn open(&self, progress: &ProgressBar) -> Result<Box<dyn Read>> {
+    pub(crate) fn open(&self, progress: &ProgressBar) -> Result<Box<dyn Read>> {
         let raw: Box<dyn Read> = match self.path {
             Some(path) => Box::new(File::open(path).context("cannot open it")?),
             None => Box::new(io::stdin()),

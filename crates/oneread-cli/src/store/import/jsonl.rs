@@ -46,18 +46,7 @@ type Pair<'a> = (Cow<'a, [u8]>, Cow<'a, [u8]>);
 
 /// The key and the value of a line, or what is wrong with it.
 fn pair<'a>(line: &'a [u8], names: Names<'_>) -> Result<Pair<'a>, String> {
-    let line = std::str::from_utf8(line)
-        .map_err(|error| format!("it is not UTF-8 from its byte {} on", error.valid_up_to() + 1))?;
-    let object: Object<'a> = serde_json::from_str(line).map_err(|error| {
-        // The error's own line is always the first, and the column follows it.
-        let told = error.to_string();
-        let what = match told.split(" at line ").next().unwrap_or(&told) {
-            // The parser's word for true, false and null.
-            "expected ident" => "expected true, false or null",
-            what => what,
-        };
-        format!("it is not a JSON object: {what} at byte {}", error.column())
-    })?;
+    let object = Object::parse(line)?;
     let key = object.find(names.key, "--key")?;
     if matches!(key.json.get().as_bytes().first(), Some(b'{' | b'[' | b'n')) {
         return Err(format!("its key is {}: expected text or a number", shortened(key.json.get())));
@@ -70,24 +59,61 @@ fn pair<'a>(line: &'a [u8], names: Names<'_>) -> Result<Pair<'a>, String> {
 }
 
 /// The fields of an object in order, with their values as written.
-struct Object<'a>(Vec<Field<'a>>);
+pub(crate) struct Object<'a>(Vec<Field<'a>>);
 
-struct Field<'a> {
+pub(crate) struct Field<'a> {
     name: Cow<'a, str>,
     json: &'a RawValue,
 }
 
 /// The position of a field, and whether its text is encoded.
 #[derive(Clone, Copy)]
-struct Found<'a> {
-    at: usize,
-    json: &'a RawValue,
+pub(crate) struct Found<'a> {
+    pub(crate) at: usize,
+    pub(crate) json: &'a RawValue,
     encoded: bool,
 }
 
 impl<'a> Object<'a> {
+    /// Parses a line.
+    pub(crate) fn parse(line: &'a [u8]) -> Result<Self, String> {
+        let line = std::str::from_utf8(line)
+            .map_err(|error| format!("it is not UTF-8 from its byte {} on", error.valid_up_to() + 1))?;
+        serde_json::from_str(line).map_err(|error| {
+            // The error's own line is always the first, and the column follows it.
+            let told = error.to_string();
+            let what = match told.split(" at line ").next().unwrap_or(&told) {
+                // The parser's word for true, false and null.
+                "expected ident" => "expected true, false or null",
+                what => what,
+            };
+            format!("it is not a JSON object: {what} at byte {}", error.column())
+        })
+    }
+
+    /// The number of fields.
+    #[cfg(feature = "dataset")]
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Some of the fields as an object, as they were written.
+    pub(crate) fn text_of(&self, fields: &[usize]) -> String {
+        let mut text = String::from("{");
+        for field in fields.iter().filter_map(|&at| self.0.get(at)) {
+            if text.len() > 1 {
+                text.push(',');
+            }
+            text += &serde_json::Value::from(&*field.name).to_string();
+            text.push(':');
+            text += field.json.get();
+        }
+        text.push('}');
+        text
+    }
+
     /// Finds the field of this name, plain or encoded; `flag` appears in the error.
-    fn find(&self, name: &str, flag: &str) -> Result<Found<'a>, String> {
+    pub(crate) fn find(&self, name: &str, flag: &str) -> Result<Found<'a>, String> {
         let mut found = self.0.iter().enumerate().filter_map(|(at, field)| {
             let rest = field.name.strip_prefix(name)?;
             let encoded = rest == ENCODED;
@@ -108,24 +134,14 @@ impl<'a> Object<'a> {
         {
             return value.bytes();
         }
-        let others = self.0.iter().enumerate().filter(|(at, _)| *at != key.at);
-        let mut text = String::from("{");
-        for (_, field) in others {
-            if text.len() > 1 {
-                text.push(',');
-            }
-            text += &serde_json::to_string(&field.name).map_err(|error| error.to_string())?;
-            text.push(':');
-            text += field.json.get();
-        }
-        text.push('}');
-        Ok(Cow::Owned(text.into_bytes()))
+        let others: Vec<usize> = (0..self.0.len()).filter(|&at| at != key.at).collect();
+        Ok(Cow::Owned(self.text_of(&others).into_bytes()))
     }
 }
 
 impl<'a> Found<'a> {
     /// The text of a string, the JSON of any other value.
-    fn bytes(self) -> Result<Cow<'a, [u8]>, String> {
+    pub(crate) fn bytes(self) -> Result<Cow<'a, [u8]>, String> {
         let json = self.json.get();
         let text: Cow<'a, str> = if json.starts_with('"') {
             let Text(text) = serde_json::from_str(json).map_err(|error| error.to_string())?;

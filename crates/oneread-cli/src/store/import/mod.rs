@@ -1,8 +1,8 @@
 //! `oneread store import`: imports rows into a store.
 
-mod delimited;
-pub(super) mod input;
-mod jsonl;
+pub(crate) mod delimited;
+pub(crate) mod input;
+pub(crate) mod jsonl;
 pub(super) mod live;
 mod zstd;
 

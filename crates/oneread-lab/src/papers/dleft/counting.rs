@@ -7,6 +7,7 @@ use oneread::filter::DLeftCountingFilter;
 use oneread::layout::{DLeftCountingLayout, LayoutError, Remainders, Repeats, Ties};
 use oneread::plan::{dleft, dleft_counting};
 use oneread_study::hash::Ideal;
+use oneread_study::plan;
 
 use super::new;
 use crate::digits::number;
@@ -107,7 +108,7 @@ pub(super) fn dynamic_remainders() -> Experiment {
             let (up_to_seven, not_at_seven) = (Rule { seven: 17, eight: 14 }, Rule { seven: 16, eight: 15 });
             let layout = layout(Remainders::OneSize)?;
             let turnovers = CHURN as f64 / ITEMS as f64;
-            let limit = dleft::churned(SUBTABLES, Ties::Left, LOAD, turnovers, CELLS)?;
+            let limit = plan::dleft::churned(SUBTABLES, Ties::Left, LOAD, turnovers, CELLS)?;
             let own_bits = |most| layout.remainder_bits(most);
             // The limit ignores items that share their minimal remainder of 15 bits with others at
             // any load. By our lengths of 17 and 15 bits, each such item raises the rate by this

@@ -241,42 +241,33 @@ fn multiply_add_shift(precision: u32, result_bits: u32) -> Result<(f64, f64), Er
     Ok((Census::of(&SOME_KEYS, functions)?.independent(2), promise))
 }
 
+/// The constants of M′ with words of several precisions: (bits of the precision, result bits).
+fn multiply_add_shift_in(name: &str, claim: &str, cases: [(u32, u32); 2], note: &'static str) -> Experiment {
+    new(name, claim, Printed::statement("2-independent", 1.0..=2.0), move |_| {
+        let found: Vec<_> =
+            cases.into_iter().map(|(w, l)| multiply_add_shift(w, l)).collect::<Result<_, _>>()?;
+        let promise = found.iter().map(|(_, promise)| *promise).fold(0.0, f64::max);
+        let measured = largest(found.into_iter().map(|(c, _)| Ok(c)))?;
+        Ok(Finding::calculated(promise).and_measured(measured).note(note))
+    })
+}
+
 fn multiply_add_shift_is_independent() -> Experiment {
-    new(
+    multiply_add_shift_in(
         "6.1/multiply-add-shift-independent",
         "M′ is 2-independent, in words of w′ = w + ℓ − 1 bits (6.1, multiply-shift; exercise 7 asks for some constant): one \
          constant does for 1 and 2 result bits",
-        Printed::statement("2-independent", 1.0..=2.0),
-        |_| {
-            let found: Vec<_> = [(8, 1), (9, 2)]
-                .into_iter()
-                .map(|(w, l)| multiply_add_shift(w, l))
-                .collect::<Result<_, _>>()?;
-            let promise = found.iter().map(|(_, promise)| *promise).fold(0.0, f64::max);
-            let measured = largest(found.into_iter().map(|(c, _)| Ok(c)))?;
-            Ok(Finding::calculated(promise)
-                .and_measured(measured)
-                .note("the constant is 2: keys that differ by 2^(w−1) only"))
-        },
+        [(8, 1), (9, 2)],
+        "the constant is 2: keys that differ by 2^(w−1) only",
     )
 }
 
 fn multiply_add_shift_in_wider_words() -> Experiment {
-    new(
+    multiply_add_shift_in(
         "6.1/multiply-add-shift-wider",
         "M′ is 2-independent, in words of w′ ≥ w + ℓ bits (6.1, multiply-shift): the constant for 1 and 2 result bits",
-        Printed::statement("2-independent", 1.0..=2.0),
-        |_| {
-            let found: Vec<_> = [(9, 1), (10, 2)]
-                .into_iter()
-                .map(|(w, l)| multiply_add_shift(w, l))
-                .collect::<Result<_, _>>()?;
-            let promise = found.iter().map(|(_, promise)| *promise).fold(0.0, f64::max);
-            let measured = largest(found.into_iter().map(|(c, _)| Ok(c)))?;
-            Ok(Finding::calculated(promise)
-                .and_measured(measured)
-                .note("one bit more than needed makes it exact"))
-        },
+        [(9, 1), (10, 2)],
+        "one bit more than needed makes it exact",
     )
 }
 

@@ -1,7 +1,7 @@
 //! Section III-A, Table I: average and largest stashes under churn.
 
 use oneread::layout::{HintChain, HintRule, Hints, Moves};
-use oneread::plan::moves;
+use oneread_study::plan::moves;
 use oneread_study::simulate::{Report, Simulation, Simulator};
 
 use super::{STEPS, TRIALS, halving, maximum, new, odds};

@@ -1,7 +1,7 @@
 //! Section IV, Table II: restricted hashing.
 
 use oneread::layout::{Keep, Maps, Moves, Restriction, Ties};
-use oneread::plan::moves::{self, Policy};
+use oneread_study::plan::moves;
 use oneread_study::simulate::{Simulation, Simulator};
 
 use super::{halving, new};
@@ -42,7 +42,7 @@ fn random((items, printed): (u64, &'static str)) -> Experiment {
         ),
         Printed::number(printed).give_or_take(HALF_A_PERCENT),
         move |context| {
-            let planned = moves::restricted(items, LEVELS, FANOUT, Policy::Random)?.expected_stash;
+            let planned = moves::restricted(items, LEVELS, FANOUT, Keep::Random)?.expected_stash;
             let trials = context.effort(160, 8000) * 8192 / items;
             let measured = stash(context, items, Keep::Random, trials)?;
             // The paper's calculation treats cells as independent, which is an approximation.
@@ -61,7 +61,7 @@ fn greedy((items, printed): (u64, &'static str)) -> Experiment {
         ),
         Printed::number(printed),
         move |context| {
-            let planned = |ties| moves::restricted(items, LEVELS, FANOUT, Policy::Greedy(ties));
+            let planned = |ties| moves::restricted(items, LEVELS, FANOUT, Keep::Greedy(ties));
             let [at_random, left] =
                 [planned(Ties::Random)?, planned(Ties::Left)?].map(|table| table.expected_stash);
             let trials = context.effort(80, 8000) * 8192 / items;

@@ -22,7 +22,8 @@ pub enum OpenMode {
     CreateNew,
 }
 
-/// Files and their names, as a live store uses them.
+/// Files and their names, as a live store uses them. Each method can fail with any I/O error of the
+/// medium.
 ///
 /// Use the [system's](SystemDisk); other implementations serve tests, or a medium of your own.
 /// `docs/format.md` lists what a store assumes: bytes are safe once their file is synced, names
@@ -30,55 +31,31 @@ pub enum OpenMode {
 /// order, or not at all.
 pub trait Disk: Send + Sync + fmt::Debug {
     /// Opens a file.
-    ///
-    /// # Errors
-    /// Any I/O error of the medium.
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>>;
 
     /// Renames a file, replacing the file of the new name. The rename is atomic, also in a crash.
-    ///
-    /// # Errors
-    /// Any I/O error of the medium.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Removes a file.
-    ///
-    /// # Errors
-    /// Any I/O error of the medium.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
     /// Reports whether a file of this name exists.
-    ///
-    /// # Errors
-    /// Any I/O error of the medium.
     fn exists(&self, path: &Path) -> io::Result<bool>;
 
     /// Makes the names in a folder safe: created, renamed and removed ones.
-    ///
-    /// # Errors
-    /// Any I/O error of the medium.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
 
     /// Takes a lock, which ends when the returned value is dropped or with the process. If somebody
     /// else has it, returns the holder, if known.
-    ///
-    /// # Errors
-    /// Any I/O error of the medium.
     fn lock(&self, path: &Path) -> io::Result<Result<Box<dyn Lock>, Option<Holder>>>;
 
     /// Resolves links: the path of the file that `path` leads to. Two paths of one store must lead
     /// to the same lock.
-    ///
-    /// # Errors
-    /// Any I/O error of the medium.
     fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
         Ok(path.to_owned())
     }
 
     /// A number that changes when another file gets this name.
-    ///
-    /// # Errors
-    /// Any I/O error of the medium.
     fn stamp(&self, path: &Path) -> io::Result<u64>;
 }
 
@@ -113,12 +90,9 @@ impl fmt::Display for Holder {
 /// A lock; dropping it releases it.
 pub trait Lock: Send + Sync + fmt::Debug {}
 
-/// An open file.
+/// An open file. Each method can fail with any I/O error of the medium.
 pub trait DiskFile: Send + Sync + fmt::Debug {
     /// The length in bytes.
-    ///
-    /// # Errors
-    /// Any I/O error of the medium.
     fn len(&self) -> io::Result<u64>;
 
     /// Reports whether it has no bytes.
@@ -137,9 +111,6 @@ pub trait DiskFile: Send + Sync + fmt::Debug {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 
     /// Writes bytes at `offset`; fills a gap before it with zeros.
-    ///
-    /// # Errors
-    /// Any I/O error of the medium.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
     /// Makes everything written so far safe.
@@ -152,18 +123,12 @@ pub trait DiskFile: Send + Sync + fmt::Debug {
     /// Locks the file exclusively while a sealed store in it becomes a live one, until the file is
     /// dropped. Returns `false` while a reader of the sealed store [holds](crate::ReadAt::hold) it.
     /// Does nothing by default: for a medium without such readers.
-    ///
-    /// # Errors
-    /// Any I/O error of the medium.
     fn try_lock_alone(&self) -> io::Result<bool> {
         Ok(true)
     }
 
     /// Keeps writers from reusing pages that the current manifest names, until this file is
     /// dropped. Returns `false` if the medium cannot do that, as by default.
-    ///
-    /// # Errors
-    /// Any I/O error of the medium.
     fn pin(&self) -> io::Result<bool> {
         Ok(false)
     }
@@ -174,8 +139,5 @@ pub trait DiskFile: Send + Sync + fmt::Debug {
     }
 
     /// Cuts or extends the file to `length` bytes; new bytes are zeros.
-    ///
-    /// # Errors
-    /// Any I/O error of the medium.
     fn truncate(&self, length: u64) -> io::Result<()>;
 }

@@ -77,7 +77,7 @@ fn forged(seed: u64, rounds: u64) {
 
 #[test]
 fn forged_files_are_refused_or_answer() {
-    forged(5, 4_000);
+    forged(5, 1_500);
 }
 
 #[test]
@@ -99,10 +99,20 @@ fn ask_sealed(bytes: &[u8]) {
 
 #[test]
 fn forged_sealed_files_are_refused_or_answer() {
+    forged_sealed(0..2_000);
+}
+
+#[test]
+#[ignore = "long: about 10 s"]
+fn many_forged_sealed_files_are_refused_or_answer() {
+    forged_sealed(2_000..22_000);
+}
+
+fn forged_sealed(rounds: std::ops::Range<u64>) {
     let pairs = crate::pairs(300, 8, |_| 12, |random| [20, 300, 3000][below(random, 3) as usize]);
     let whole =
         crate::builder(oneread_store::Options::new().segment_pages(4), &pairs).finish_in_memory().unwrap().0;
-    for round in 0..10_000 {
+    for round in rounds {
         let forged = forge::sealed(&whole, &mut random(9 + round));
         let done = std::panic::catch_unwind(|| {
             ask_sealed(&forged);

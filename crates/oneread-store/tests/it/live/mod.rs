@@ -11,6 +11,7 @@ mod golden;
 mod hostile;
 mod kill;
 mod model;
+mod patience;
 mod replace;
 mod size;
 mod tail;

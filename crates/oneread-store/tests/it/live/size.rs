@@ -23,6 +23,7 @@ fn disk_bytes(folder: &Path) -> u64 {
 /// rebuilt (4 MiB: 0.12). The sum is slightly larger, but only with the last such segment are all
 /// others that large.
 #[test]
+#[ignore = "long: about 20 s"]
 fn updating_a_quarter_of_all_keys_takes_half_of_the_raw_bytes_more_at_most() {
     const COUNT: u64 = 300_000;
     // Whether it began as a sealed store, and by how many bytes every other new value is longer.

@@ -1,5 +1,7 @@
+mod churn;
 mod cuckoo;
 mod deletion;
+mod moves;
 mod probing;
 
 /// Checks that two numbers agree to a relative error.
@@ -17,6 +19,6 @@ fn choose(n: u128, k: u128) -> u128 {
 }
 
 /// A random number below `bound`.
-fn below(rng: &mut impl rand_core::Rng, bound: usize) -> usize {
+pub(crate) fn below(rng: &mut impl rand_core::Rng, bound: usize) -> usize {
     ((u128::from(rng.next_u64()) * bound as u128) >> 64) as usize
 }

@@ -26,7 +26,7 @@ fn filled_levels_have_as_many_items_as_planned() {
 #[test]
 fn second_chance_fills_levels_as_the_equations_say() {
     let levels: Vec<u64> = (0..3).map(|level| 16384 >> level).collect();
-    let planned = oneread::plan::moves::second_chance(&levels, 16384).unwrap();
+    let planned = oneread_study::plan::moves::second_chance(&levels, 16384).unwrap();
     let simulation = Simulation::new(halving(16384, 3, Moves::SecondChance), 16384).unwrap();
     let mut simulator = Simulator::new(&simulation).unwrap();
     let mut report = Report::new(&simulation);

@@ -6,7 +6,7 @@ mod loads;
 use oneread::layout::{
     HintChain, HintRule, Hints, Keep, LayoutError, Maps, Moves, MultilevelLayout, Quantity, Restriction, Ties,
 };
-use oneread::plan::moves;
+use oneread_study::plan::moves;
 use oneread_study::simulate::{Estimate, Lifetimes, Report, Simulation};
 
 use crate::fixtures::halving;
@@ -180,14 +180,10 @@ fn a_table_without_moves_has_the_planned_stash() {
 
 #[test]
 fn restricted_hashing_has_the_planned_stash() {
-    for (keep, policy) in [
-        (Keep::Random, moves::Policy::Random),
-        (Keep::Greedy(Ties::Random), moves::Policy::Greedy(Ties::Random)),
-        (Keep::Greedy(Ties::Left), moves::Policy::Greedy(Ties::Left)),
-    ] {
+    for keep in [Keep::Random, Keep::Greedy(Ties::Random), Keep::Greedy(Ties::Left)] {
         let restriction = Restriction { fanout: 2, maps: Maps::Shifts, keep };
         let layout = halving(4096, 4, Moves::Restricted(restriction));
-        let planned = moves::restricted(4096, 4, 2, policy).unwrap();
+        let planned = moves::restricted(4096, 4, 2, keep).unwrap();
         // Filled only: churn does not change this stash, as the next test checks.
         let report = Simulation::new(layout, 4096).unwrap().run(200, 1, || ()).unwrap();
         let stash = report.end_stash();

@@ -30,7 +30,7 @@ use super::cores::{
 };
 use super::simd::Isa;
 use super::{BuildError, Filter, Full, MergeError, NotPresent};
-use crate::bits::{Line, Lines, LittleEndian, zeroed};
+use crate::bits::{Line, Lines, LittleEndian, zero_memory};
 use crate::bytes::View;
 use crate::hash::{Digest, Portable};
 use crate::layout::{LayoutError, LineLayout, Quantity};
@@ -115,7 +115,7 @@ pub type LineView<'a, D = Portable> = View<'a, Filter<LineTable<LittleEndian<'a>
 
 impl Build for LineTable<Vec<Line>> {
     fn build(layout: LineLayout) -> Result<Self, BuildError> {
-        let lines = zeroed(Line::default(), layout.lines())?;
+        let lines = zero_memory(layout.lines())?;
         Ok(Self::over_lines(layout, lines, Stash::default(), 0))
     }
 }

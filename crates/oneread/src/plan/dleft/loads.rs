@@ -114,15 +114,11 @@ impl Loads {
 
     /// Takes fractions by sub-table, then by load. Fractions too small to be followed may come out
     /// negative.
-    pub(super) fn new(shares: Vec<f64>, fractions: &[f64]) -> Self {
+    pub(crate) fn new(shares: Vec<f64>, fractions: &[f64]) -> Self {
         let loads = fractions.len() / shares.len();
         let of_subtable =
             |fractions: &[f64]| fractions.iter().map(|fraction: &f64| fraction.max(0.0)).collect();
         Self { fractions: fractions.chunks_exact(loads).map(of_subtable).collect(), shares, passed: 0.0 }
-    }
-
-    pub(super) fn shares(&self) -> &[f64] {
-        &self.shares
     }
 }
 
@@ -139,8 +135,8 @@ pub const MAX_LOAD: u32 = 32;
 /// # What is exact
 /// This is the limit for many buckets, solved to a relative error below 1e-9 in every fraction
 /// above 1e-45. A table of N buckets fluctuates around it: a fraction q by some √(q/N), the mean of
-/// many tables by some 1/N. [`Plan`](super::Plan) says how much this changes the false-positive
-/// rate.
+/// many tables by some 1/N. [`DLeftPlan`](super::DLeftPlan) says how much this changes the
+/// false-positive rate.
 ///
 /// # Errors
 /// If there are no sub-tables or more than 8; if one has no buckets or is more than 16 times larger
@@ -180,15 +176,20 @@ pub fn loads(buckets: &[u64], ties: Ties, load: f64, highest: u32) -> Result<Loa
 
 /// The rates at which items arrive, given the fractions `p_{i,j}`: by sub-table, then by load from
 /// 0 to the highest.
-pub(super) struct Equations {
-    /// `w_i`.
-    pub(super) shares: Vec<f64>,
-    pub(super) highest: usize,
+pub struct Equations {
+    /// The share of each sub-table in all buckets, `w_i`.
+    pub shares: Vec<f64>,
+    /// The highest load.
+    pub highest: usize,
     ties: Ties,
 }
 
 impl Equations {
-    pub(super) fn new(buckets: &[u64], ties: Ties, highest: u32) -> Result<Self, OutOfRange> {
+    /// Checks the sub-tables.
+    ///
+    /// # Errors
+    /// As [`loads`].
+    pub fn new(buckets: &[u64], ties: Ties, highest: u32) -> Result<Self, OutOfRange> {
         check("sub-tables", buckets.len() as f64, 1.0, DLeftLayout::MAX_SUBTABLES as f64)?;
         check("highest load", f64::from(highest), 1.0, f64::from(MAX_LOAD))?;
         let largest = buckets.iter().fold(0, |largest, &buckets| largest.max(buckets)) as f64;
@@ -210,7 +211,7 @@ impl Equations {
 
     /// Fills in the rate at which a bucket of each load gets an item: 0 at the highest load.
     /// Returns the rate of items that find all their choices there.
-    pub(super) fn arrivals(&self, fractions: &[f64], arrivals: &mut [f64]) -> f64 {
+    pub fn arrivals(&self, fractions: &[f64], arrivals: &mut [f64]) -> f64 {
         const MOST: usize = DLeftLayout::MAX_SUBTABLES;
         let subtables = self.shares.len();
         // By sub-table: the fractions at a load and above it, from the highest load down.

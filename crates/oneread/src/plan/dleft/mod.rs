@@ -4,7 +4,6 @@
 //! | --- | --- |
 //! | [`plan`] | the odds of a layout at a load, and those of a Bloom filter of the same size |
 //! | [`loads()`] | the fractions of buckets with each load, after insertions |
-//! | [`churned`] | these fractions after deletions and insertions, and each bucket's highest load so far |
 //! | [`false_positive`], [`false_positive_exact`] | the odds of a layout whose loads are known, computed or measured |
 //! | [`fixed_remainders`] | the odds of a filter whose fingerprints have one length |
 //! | [`zero_count_bits`] | the bits that count the zeros among leading bits |
@@ -22,8 +21,7 @@
 //! Bit Reassignment", 2006. The differential equations: Mitzenmacher, Vöcking, "The Asymptotics of
 //! Selecting the Shortest of Two, Improved", 1999; here also for uneven sub-tables and random ties.
 
-mod churn;
-mod loads;
+pub(crate) mod loads;
 mod pages;
 mod sizes;
 
@@ -34,11 +32,11 @@ use core::f64::consts::LN_2;
 use crate::layout::{DLeftLayout, Division, Lengths, MAX_GROUP};
 
 use super::OutOfRange;
+use super::binomial::convolution;
 use super::bloom;
 use super::error::check;
 use super::float::{ceil, expm1, floor, ln_1p};
 
-pub use churn::{Churned, MAX_CHURNED_LOAD, MAX_TURNOVERS, churned};
 pub use loads::{Loads, MAX_LOAD, loads};
 pub use sizes::{for_bits_per_key, for_items, for_rate};
 
@@ -52,7 +50,7 @@ pub use sizes::{for_bits_per_key, for_items, for_rate};
 /// by some 0.8%.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Plan {
+pub struct DLeftPlan {
     /// The fraction of buckets with each load from 0 to the capacity. The last entry is the
     /// fraction of buckets that would hold more if they had room.
     pub load_fraction: Vec<f64>,
@@ -90,7 +88,7 @@ pub struct Plan {
 /// assert!(dleft::plan(layout, 7.0).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn plan(layout: DLeftLayout, load: f64) -> Result<Plan, OutOfRange> {
+pub fn plan(layout: DLeftLayout, load: f64) -> Result<DLeftPlan, OutOfRange> {
     check("load", load, f64::MIN_POSITIVE, f64::from(layout.capacity()))?;
     match layout.pages() {
         Some(_) => pages::plan(layout, load),
@@ -99,12 +97,12 @@ pub fn plan(layout: DLeftLayout, load: f64) -> Result<Plan, OutOfRange> {
 }
 
 /// The odds of a whole filter, or of one page.
-fn whole(layout: DLeftLayout, load: f64) -> Result<Plan, OutOfRange> {
+fn whole(layout: DLeftLayout, load: f64) -> Result<DLeftPlan, OutOfRange> {
     let of_capacity = loads(layout.buckets(), layout.ties(), load, layout.capacity())?;
     let unbounded = loads(layout.buckets(), layout.ties(), load, layout.capacity() + 1)?;
     let bits_per_item = layout.bits() as f64 / layout.total_buckets() as f64 / load;
     let bloom_hashes = best_hashes(bits_per_item);
-    Ok(Plan {
+    Ok(DLeftPlan {
         load_fraction: unbounded.overall(),
         false_positive: false_positive(layout, &of_capacity),
         false_positive_exact: false_positive_exact(layout, &of_capacity),
@@ -196,20 +194,6 @@ fn of_subtable(layout: DLeftLayout, fractions: &[f64], of_bucket: impl Fn(f64, f
         for (other, weight) in (0..).zip(&others) {
             let probability = match_probability(layout.fingerprint_bits(load, load + other));
             sum += fraction * weight * of_bucket(f64::from(load), probability);
-        }
-    }
-    sum
-}
-
-/// The distribution of the sum of two independent numbers.
-pub(super) fn convolution(a: &[f64], b: &[f64]) -> Vec<f64> {
-    if a.is_empty() || b.is_empty() {
-        return Vec::new();
-    }
-    let mut sum = vec![0.0; a.len() + b.len() - 1];
-    for (i, x) in a.iter().enumerate() {
-        for (j, y) in b.iter().enumerate() {
-            sum[i + j] += x * y;
         }
     }
     sum

@@ -1,6 +1,6 @@
 //! The odds of a paged filter, whose pages hold different numbers of items.
 
-use super::{Plan, whole};
+use super::{DLeftPlan, whole};
 use crate::layout::DLeftLayout;
 use crate::plan::OutOfRange;
 use crate::plan::float::sqrt;
@@ -17,7 +17,7 @@ const NODES: [(f64, f64); 5] = [
 ];
 
 /// Averages over pages. A page has a Poisson number of items, large enough to be nearly normal.
-pub(super) fn plan(layout: DLeftLayout, load: f64) -> Result<Plan, OutOfRange> {
+pub(super) fn plan(layout: DLeftLayout, load: f64) -> Result<DLeftPlan, OutOfRange> {
     let buckets: u64 = layout.buckets().iter().sum();
     let deviation = sqrt(load / buckets as f64);
     let mut average = whole(layout, load)?;

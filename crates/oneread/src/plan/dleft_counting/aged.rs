@@ -1,7 +1,8 @@
 //! The odds of an aged filter, fast and to a few digits: a solver computes them dozens of times.
 //!
-//! The equations are those of [`dleft::churned`](super::dleft::churned), with one addition: an
-//! insertion that finds its minimal remainder joins it, whatever the loads. Each cell has the
+//! The equations are those of d-left tables under churn (`plan::dleft` in the crate
+//! `oneread-study`), with one addition: an insertion that finds its minimal remainder joins it,
+//! whatever the loads. Each cell has the
 //! minimal remainder of one insertion in B·R (B buckets per sub-table, R minimal remainders). The
 //! unit of time is an insertion per bucket, or d·B insertions, so that a bucket of j cells is
 //! joined at the rate j·d/R. This crowds more buckets than choices alone would.

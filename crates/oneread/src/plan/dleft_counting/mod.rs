@@ -6,11 +6,11 @@
 //!
 //! # What is exact
 //! The limit for many buckets; real filters of the paper's size erred 1% less often. It includes
-//! that keys which share a minimal remainder and a bucket are placed together, whatever the loads;
-//! [`dleft::churned`] does not. It leaves out that an emptied bucket starts anew: at loads of one
-//! or two the odds are too high. With minimal remainders of ten bits or fewer they are too high by
-//! up to a fifth, since keys that join others often share their cells. With two sizes in a bucket,
-//! the odds are those of the shorter ones, an upper bound.
+//! that keys which share a minimal remainder and a bucket are placed together, whatever the loads.
+//! It leaves out that an emptied bucket starts anew: at loads of one or two the odds are too high.
+//! With minimal remainders of ten bits or fewer they are too high by up to a fifth, since keys that
+//! join others often share their cells. With two sizes in a bucket, the odds are those of the
+//! shorter ones, an upper bound.
 //!
 //! # Source
 //! Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic
@@ -28,6 +28,9 @@ use super::{OutOfRange, dleft, error::check};
 /// The default turnovers that filters are planned for; the paper's experiment has 21.
 pub const LIFE: f64 = 20.0;
 
+/// The most turnovers that are followed.
+pub const MAX_TURNOVERS: f64 = 100.0;
+
 /// A planned filter's probability that any insertion of its life finds no room.
 const FULL_CHANCE: f64 = 1e-6;
 
@@ -36,7 +39,7 @@ const FULL_CHANCE: f64 = 1e-6;
 ///
 /// # Errors
 /// If the load is not positive or above the capacity, or the turnovers not from 0 to
-/// [`dleft::MAX_TURNOVERS`].
+/// [`MAX_TURNOVERS`].
 ///
 /// # Example
 /// ```
@@ -68,7 +71,7 @@ pub fn overflow(layout: DLeftCountingLayout, load: f64, turnovers: f64) -> Resul
 /// The false-positive rate and the overflow.
 fn odds(layout: DLeftCountingLayout, load: f64, turnovers: f64) -> Result<(f64, f64), OutOfRange> {
     check("load", load, f64::MIN_POSITIVE, f64::from(layout.capacity()))?;
-    check("turnovers", turnovers, 0.0, dleft::MAX_TURNOVERS)?;
+    check("turnovers", turnovers, 0.0, MAX_TURNOVERS)?;
     let (rate, full) = aged::odds(layout, load.max(aged::MIN_LOAD), turnovers);
     if layout.remainders() == Remainders::Fixed || load < aged::MIN_LOAD {
         let bits = layout.remainder_bits(0);
@@ -133,7 +136,7 @@ fn with_load(layout: DLeftCountingLayout, items: u64, load: f64) -> Result<DLeft
 /// and remainders of one size.
 ///
 /// # Errors
-/// If the rate is not between 0 and 1, the turnovers are not from 0 to [`dleft::MAX_TURNOVERS`], or
+/// If the rate is not between 0 and 1, the turnovers are not from 0 to [`MAX_TURNOVERS`], or
 /// the filter would be too large.
 ///
 /// # Example
@@ -147,7 +150,7 @@ fn with_load(layout: DLeftCountingLayout, items: u64, load: f64) -> Result<DLeft
 /// ```
 pub fn for_rate(items: u64, rate: f64, turnovers: f64) -> Result<DLeftCountingLayout, LayoutError> {
     check_fraction(Quantity::Rate, rate)?;
-    if !(0.0..=dleft::MAX_TURNOVERS).contains(&turnovers) {
+    if !(0.0..=MAX_TURNOVERS).contains(&turnovers) {
         return Err(LayoutError::OutOfReach { rate, items });
     }
     let insertions = items.max(1) as f64 * (1.0 + turnovers);

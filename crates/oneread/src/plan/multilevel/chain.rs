@@ -22,12 +22,12 @@ use super::rows::{self, Row, Wanted};
 use crate::plan::budget::StepBudget;
 use crate::plan::float::{ln, sqrt};
 
-use super::Accuracy;
 use super::exact::{buckets, recursion, series};
 use super::fast;
 use super::fast::contour;
 use super::level::{Cut, Level};
 use super::rare;
+use crate::plan::Accuracy;
 
 /// How much work a level may take.
 #[derive(Clone, Copy)]
@@ -124,7 +124,7 @@ pub(super) fn run(layout: &MultilevelLayout, items: u64, effort: Effort<'_>) -> 
     };
     let accuracy = match way {
         _ if estimated => Accuracy::Estimated,
-        Way::Exact => Accuracy::Exact { dropped: dropped(&passed_on) },
+        Way::Exact => Accuracy::Exact,
         // A contour's error grows with the items, and shrinks with their standard deviation.
         Way::Integrals => Accuracy::Close { relative_error: ROUNDING + 1e-14 * sqrt(items as f64) },
         Way::Normal => Accuracy::Overloaded,
@@ -340,7 +340,7 @@ mod tests {
             let work = StepBudget::new("a test", f64::INFINITY);
             let much = run(&layout, items, Effort::usual(&work));
             let little = run(&layout, items, Effort::little(&work));
-            assert!(matches!(much.accuracy, Accuracy::Exact { .. }));
+            assert!(matches!(much.accuracy, Accuracy::Exact));
             assert!(matches!(little.accuracy, Accuracy::Close { .. }));
             assert!((much.ln_crisis - little.ln_crisis).abs() < 1e-10, "{items}");
             for (much, little) in much.passed_on.iter().zip(&little.passed_on) {

@@ -37,7 +37,7 @@
 mod chain;
 mod closed_forms;
 mod exact;
-mod fast;
+pub(crate) mod fast;
 mod level;
 mod passed_on;
 mod rare;
@@ -47,40 +47,14 @@ use alloc::vec::Vec;
 
 use crate::layout::{LayoutError, MultilevelLayout, Quantity};
 
+use super::Accuracy;
 use super::budget::StepBudget;
 use super::float::exp;
 
-pub(in crate::plan) use fast::{Close, Lost, ln_odds, ln_stirling};
+pub(in crate::plan) use fast::ln_stirling;
 
 pub use closed_forms::{expected_approximate, expected_exponential};
 pub use passed_on::PassedOn;
-
-/// The error bound of a plan.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Accuracy {
-    /// All numbers are exact to rounding: a relative error below 1e-10.
-    Exact {
-        /// The probability left out at the high ends of windows; below 1e-30 of the crisis
-        /// probability while that is above 1e-200. (At the low ends, 1e-38 of every number is left
-        /// out: fewer items passed on mean fewer later.)
-        dropped: f64,
-    },
-    /// Distributions were computed by contour integrals, at a stride.
-    Close {
-        /// The relative error of expected numbers, and of the crisis probability. (Unusually low
-        /// numbers that a level passes on, less likely than 1e-12, may be further off: nothing else
-        /// depends on them.)
-        relative_error: f64,
-    },
-    /// A level has so few buckets for its items, or such large ones, that what it passes on was
-    /// assumed to be normal. Expected loads are right to some digits (in 100 random plans at most
-    /// 1.5e-5 of the items were lost). A crisis is nearly certain, unless a larger level follows.
-    Overloaded,
-    /// The crisis probability is below 1e-200 and takes 100 items or more in one bucket. Its
-    /// logarithm was estimated from the likeliest way to a crisis; all other numbers are exact.
-    Estimated,
-}
 
 /// What a multilevel table of a layout does with items inserted one after another.
 ///
@@ -126,7 +100,7 @@ impl MultilevelPlan {
     }
 
     /// Like [`new`](Self::new), but within a budget of steps.
-    pub(in crate::plan) fn with_work(
+    pub(crate) fn with_work(
         layout: &MultilevelLayout,
         items: u64,
         work: &StepBudget,
@@ -188,6 +162,12 @@ impl MultilevelPlan {
     #[must_use]
     pub const fn ln_crisis_probability(&self) -> f64 {
         self.ln_crisis
+    }
+
+    /// The expected number of items that a level places if `reached` items reach it.
+    pub(super) fn placed_of(&self, level: usize, reached: u64) -> f64 {
+        let level = level::Level { buckets: self.layout.levels()[level], slots: self.layout.slots() };
+        reached as f64 - exp(closed_forms::ln_passed_on(level, reached))
     }
 
     /// The expected number of items without room, which go to a stash.

@@ -7,9 +7,9 @@ use crate::plan::float::{exp, ln};
 /// The distribution of the number of items that a level passes on to those below it (|`S_i`| in the
 /// paper).
 ///
-/// Only numbers whose probability matters are kept; the rest is [dropped](super::Accuracy). A large
-/// and smooth distribution keeps only numbers at a stride, each with the probability of those
-/// around it.
+/// Only numbers whose probability matters are kept; the rest is
+/// [dropped](crate::plan::Accuracy::Exact). A large and smooth distribution keeps only numbers at a
+/// stride, each with the probability of those around it.
 #[derive(Clone, Debug)]
 pub struct PassedOn {
     first: u64,
@@ -128,7 +128,7 @@ impl PassedOn {
 
     /// Yields the numbers, ascending, with the expected items that the level places if the number
     /// is passed on.
-    pub(in crate::plan) fn iter_placed(&self) -> impl Iterator<Item = (u64, f64)> + '_ {
+    pub(crate) fn iter_placed(&self) -> impl Iterator<Item = (u64, f64)> + '_ {
         (self.first..).step_by(self.stride as usize).zip(self.placed.iter().copied())
     }
 

@@ -10,9 +10,10 @@ use crate::layout::{
 };
 use crate::plan::error::check;
 use crate::plan::float::{ceil, exp, ln, ln_1p};
+use crate::plan::search::{first_within, least_possible};
 use crate::plan::{blocked, bloom, counting, dleft, dleft_counting, growing, line};
 
-use super::{Relax, Solution, Target, Unsolved, first_within, least_possible};
+use super::{Relax, Solution, Target, Unsolved};
 
 /// The targets of a filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -225,6 +226,61 @@ pub fn filter(targets: &FilterTargets) -> Result<Solution<PlannedFilter>, Unsolv
     Ok(Solution { best, binds, runners_up })
 }
 
+/// Finds the lowest rate, to three digits, of a filter with these needs in at most `bytes` bytes:
+/// for it and these bytes, [`filter()`] has a solution.
+///
+/// # Errors
+/// If there are no items or too many, or if the bytes suffice for no rate.
+///
+/// # Example
+/// ```
+/// use oneread::plan::solve::{self, FilterTargets, Needs};
+///
+/// let (items, needs) = (1_000_000, Needs::default());
+/// // 10 bits per key.
+/// let rate = solve::lowest_rate(items, needs, 1_250_000)?;
+/// assert!((0.008..0.0082).contains(&rate));
+/// let targets = FilterTargets { items, rate, needs, bytes: Some(1_250_000) };
+/// assert_eq!(solve::filter(&targets)?.best.structure, "BloomFilter");
+/// # Ok::<(), oneread::plan::solve::Unsolved>(())
+/// ```
+pub fn lowest_rate(items: u64, needs: Needs, bytes: u64) -> Result<f64, Unsolved> {
+    /// The rate of the most hashes at their best size, 2^−64.
+    const LOWEST: f64 = 1.0 / (1u128 << crate::layout::MAX_HASHES) as f64;
+    let targets = FilterTargets { items, rate: LOWEST, needs, bytes: Some(bytes) };
+    check("items", items as f64, 1.0, crate::layout::MAX_PLACES as f64)?;
+    // Only d-left filters keep to a page at a low rate.
+    let kinds = |candidate: &Candidate| candidate.is_fast || needs.one_page && !needs.one_line;
+    if serves(&targets, LOWEST, kinds) {
+        return Ok(LOWEST);
+    }
+    match least_rate(&targets, kinds) {
+        Some(rate) => Ok(rate),
+        // Says which bytes the highest rate takes.
+        None => filter(&FilterTargets { rate: HIGHEST, ..targets }).map(|_| HIGHEST),
+    }
+}
+
+/// A higher rate is as good as none.
+const HIGHEST: f64 = 0.999;
+
+/// Reports whether a filter of one of these kinds meets the targets at a rate.
+fn serves(targets: &FilterTargets, rate: f64, kinds: impl Fn(&Candidate) -> bool) -> bool {
+    let FilterTargets { items, needs, bytes, .. } = *targets;
+    let most = bytes.unwrap_or(u64::MAX);
+    CANDIDATES.iter().filter(|candidate| kinds(candidate)).any(|candidate| {
+        (candidate.plan)(items, rate)
+            .is_ok_and(|planned| planned.byte_len() <= most && needs.missing(planned.can).is_empty())
+    })
+}
+
+/// The least rate from that of the targets on at which a filter of one of these kinds meets them.
+fn least_rate(targets: &FilterTargets, kinds: impl Fn(&Candidate) -> bool) -> Option<f64> {
+    let Ok(possible) =
+        least_possible(targets.rate, HIGHEST, |rate| Ok::<_, Infallible>(serves(targets, rate, &kinds)));
+    possible
+}
+
 /// All filters that meet the needs at a rate, the smallest first.
 fn candidates(items: u64, rate: f64, needs: Needs) -> Vec<PlannedFilter> {
     // No filter has fewer bits; a small filter of any kind lies on one line or page.
@@ -261,15 +317,7 @@ fn relaxed(targets: &FilterTargets, smallest: Option<&PlannedFilter>) -> Vec<Rel
     }
     // Or raise the rate, so that the bytes fall. D-left filters hardly shrink, and take seconds to
     // plan.
-    let serves = |rate: f64| {
-        CANDIDATES.iter().filter(|candidate| candidate.is_fast || needs.delete && !needs.growth).any(
-            |candidate| {
-                (candidate.plan)(items, rate)
-                    .is_ok_and(|planned| planned.byte_len() <= most && needs.missing(planned.can).is_empty())
-            },
-        )
-    };
-    let Ok(possible) = least_possible(rate, 0.999, |rate| Ok::<_, Infallible>(serves(rate)));
+    let possible = least_rate(targets, |candidate| candidate.is_fast || needs.delete && !needs.growth);
     relax.extend(possible.map(|possible| Relax { target: Target::FalsePositive, asked: rate, possible }));
     relax
 }

@@ -1,28 +1,18 @@
 //! The inverse of planning: the smallest layout that meets given targets.
 //!
-//! | function | given | finds |
-//! | --- | --- | --- |
-//! | [`table()`] | items, and the odds that one finds no room | the sizes of the levels, and which items move |
-//! | [`summary()`] | a planned table, false positives, and failures or extra reads | the smallest summary of each kind |
-//! | [`filter()`] | items, a rate, and what the filter must support | the smallest structure that does |
-//! | [`map()`] | entries, their bytes, and the memory | the smallest map for them under churn |
+//! [`filter()`] finds the smallest filter for a number of items, a rate, and what the filter must
+//! support; [`lowest_rate`] finds the rate for a memory. The crate `oneread-study` solves for
+//! multilevel tables, their summaries and maps of fixed size, and `oneread-store` for stores.
 //!
 //! Each solver returns a [`Solution`]: the best layout, the targets that keep it from being
 //! smaller, and the runners-up. Otherwise it returns [`Unsolved`], which says which target to relax
-//! and by how much. Searches for tables, maps and summaries count their steps of calculation. They
-//! fail after 3·10^9 steps, some seconds, so that the same targets have the same answer on every
-//! machine.
+//! and by how much.
 //!
 //! # What is exact
-//! A search evaluates its candidates by the functions that plan a layout, never by approximations,
-//! so that a solution meets its targets by the calculators. Functions known to fall as a size grows
-//! are searched by halving; for others, as with the number of hash functions, all values are tried.
-//! Each function documents in which sense its answer is the smallest.
+//! Candidates are evaluated by the functions that plan a layout, never by approximations, so that a
+//! solution meets its targets by the calculators.
 
 mod filter;
-mod map;
-mod summary;
-mod table;
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -30,10 +20,7 @@ use core::fmt;
 use super::OutOfRange;
 use crate::layout::LayoutError;
 
-pub use filter::{FilterLayout, FilterTargets, Needs, PlannedFilter, filter};
-pub use map::{MapLayout, MapTargets, PlannedMap, map};
-pub use summary::{Goal, PlannedSummary, SummaryKind, SummaryTargets, summary};
-pub use table::{Odds, PlannedTable, TableTargets, table};
+pub use filter::{FilterLayout, FilterTargets, Needs, PlannedFilter, filter, lowest_rate};
 
 /// A target that a solver can be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -178,46 +165,4 @@ impl From<OutOfRange> for Unsolved {
     fn from(error: OutOfRange) -> Self {
         Self::Range(error)
     }
-}
-
-/// Rounds up to four digits, so that the printed number still meets the target.
-fn rounded_up(number: f64) -> f64 {
-    use super::float::{ceil, exp, floor, ln};
-    if number <= 0.0 || !number.is_finite() {
-        return number;
-    }
-    let unit = exp(core::f64::consts::LN_10 * (floor(ln(number) / core::f64::consts::LN_10) - 3.0));
-    // Rounds up even a number that is round but for its last bits: the target must be met.
-    ceil(number * (1.0 + 1e-9) / unit) * unit
-}
-
-/// Finds the least value from `asked` on that meets all targets, to three digits; `None` if `most`
-/// does not. Larger values must be easier.
-pub fn least_possible<E>(
-    asked: f64,
-    most: f64,
-    mut serves: impl FnMut(f64) -> Result<bool, E>,
-) -> Result<Option<f64>, E> {
-    use super::float::{exp, ln};
-    const PRECISION: f64 = 1e-3;
-    let (mut low, mut high) = (ln(asked), ln(most));
-    if low >= high || !serves(most)? {
-        return Ok(None);
-    }
-    while high - low > PRECISION {
-        let middle = low + (high - low) / 2.0;
-        *(if serves(exp(middle))? { &mut high } else { &mut low }) = middle;
-    }
-    Ok(Some(rounded_up(exp(high))))
-}
-
-/// Splits off the first result from the others within a limit. Returns the first alone as an error
-/// if it exceeds the limit.
-fn first_within<P>(mut found: Vec<P>, fits: impl Fn(&P) -> bool) -> Result<(P, Vec<P>), Option<P>> {
-    if !found.first().is_some_and(&fits) {
-        return Err(found.into_iter().next());
-    }
-    let best = found.remove(0);
-    found.retain(fits);
-    Ok((best, found))
 }

@@ -2,10 +2,12 @@
 
 use crate::layout::InterpolationLayout;
 
+use alloc::vec::Vec;
+
 use super::super::float::{exp, expm1, ln, ln_1p, ln_one_minus_exp};
 use super::super::multilevel::MultilevelPlan;
 use super::Odds;
-use super::reads;
+use super::reads::{self, LevelReads, Naming};
 
 pub(super) fn odds(table: &MultilevelPlan, layout: InterpolationLayout) -> Odds {
     let items = table.items() as f64;
@@ -13,19 +15,13 @@ pub(super) fn odds(table: &MultilevelPlan, layout: InterpolationLayout) -> Odds 
     let ln_any_of = |strings: u64| ln(-expm1(strings as f64 * ln_1p(-equal)));
 
     // A lookup names each level with a string equal to the key's, and reads those where the bucket
-    // has an item.
-    let levels = table.layout().level_count();
-    let read_at = |level: usize| {
-        let occupied = table.expectation_at(level, |reached| reads::occupied(table, level, reached));
-        // As if the level always had the expected number of items, which is slightly too high.
-        -expm1(table.expected()[level] * ln_1p(-equal)) * occupied
+    // has an item: as if a level always placed the expected number of the items that reach it.
+    let of_level = |level| {
+        let named = |reached| -expm1(table.placed_of(level, reached) * ln_1p(-equal));
+        LevelReads::new(table, level, Naming::AtOnce, named)
     };
-    let mut above = 0.0;
-    let mut extra = 0.0;
-    for level in 0..levels {
-        extra += above * read_at(level);
-        above += table.expected()[level];
-    }
+    let levels: Vec<LevelReads> = (0..table.layout().level_count()).map(of_level).collect();
+    let (extra_reads, reads_per_miss) = reads::expected(&levels, Naming::AtOnce);
     Odds {
         ln_false_positive: ln_any_of(table.items()),
         ln_failure: ln(items * (items - 1.0) / 2.0 * equal),
@@ -34,8 +30,8 @@ pub(super) fn odds(table: &MultilevelPlan, layout: InterpolationLayout) -> Odds 
             .into_iter()
             .map(exp)
             .collect(),
-        extra_reads_per_hit: extra / items,
-        reads_per_miss: (0..levels).map(read_at).sum(),
+        extra_reads_per_hit: extra_reads / items,
+        reads_per_miss,
     }
 }
 

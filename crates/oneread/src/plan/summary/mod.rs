@@ -24,11 +24,10 @@
 //! Kirsch, Mitzenmacher, "Simple Summaries for Hashing With Choices", 2008, sections VII, VIII and
 //! appendix III-B, III-C. Ours: the expected reads, and the exact formula of unpartitioned filters.
 
-mod churned;
 mod interpolation;
-mod multiple;
-mod reads;
-mod single;
+pub(crate) mod multiple;
+pub(crate) mod reads;
+pub(crate) mod single;
 
 use alloc::vec::Vec;
 
@@ -37,10 +36,6 @@ use crate::layout::{LayoutError, MultilevelLayout, SummaryLayout};
 use super::float::exp;
 use super::multilevel::MultilevelPlan;
 
-pub use churned::{Churned, MAX_TURNOVERS, churned, churned_single};
-pub(in crate::plan) use multiple::Part;
-pub(in crate::plan) use reads::{LevelReads, Naming, expected as expected_reads};
-pub(in crate::plan) use single::{extra_reads_of_cells, ln_failure_of_cells, ln_names_of_cells};
 pub use single::{hashes_for_failures, hashes_for_false_positives};
 
 /// The odds of a summary's layout for a multilevel table with a number of items.
@@ -184,7 +179,17 @@ impl SummaryPlan {
         self.table.crisis_probability()
     }
 
+    /// The probability that any key fails or finds no room, by the larger of the two formulas for
+    /// failures.
+    #[must_use]
+    pub fn failure_and_crisis(&self) -> f64 {
+        self.failure().max(self.failure_exact()) + self.crisis_probability()
+    }
+
     /// The expected reads per hit beyond the first.
+    ///
+    /// For interpolation, each level places the expected number of the items that reach it. In
+    /// simulated tables of 3 items this is too high by up to 8%, of 10 by 3%, and of 100 by 0.5%.
     #[must_use]
     pub const fn extra_reads_per_hit(&self) -> f64 {
         self.odds.extra_reads_per_hit
@@ -206,5 +211,11 @@ impl SummaryPlan {
     #[must_use]
     pub fn occupancy_bytes(&self) -> u64 {
         self.table.layout().occupancy_bytes()
+    }
+
+    /// The bytes of the summary and of the bitmap together.
+    #[must_use]
+    pub fn total_bytes(&self) -> u64 {
+        self.byte_len() + self.occupancy_bytes()
     }
 }

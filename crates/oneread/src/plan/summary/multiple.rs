@@ -25,7 +25,7 @@ const ACCURACY: f64 = 1e-10;
 /// The effect of one filter, or of one level of a list, on the keys of the level right above and of
 /// higher levels.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::plan) enum Part {
+pub enum Part {
     /// The bits and hash functions of a filter.
     Filter(u64, u32),
     /// The list, at its first level or after it.
@@ -58,12 +58,12 @@ impl Part {
 
     /// The logarithm of the expected number of failing keys right above the level, by the formula
     /// of partitioned filters.
-    pub(in crate::plan) fn ln_failure(self, table: &MultilevelPlan, level: usize) -> f64 {
+    pub fn ln_failure(self, table: &MultilevelPlan, level: usize) -> f64 {
         reads::ln_expectation_over_placed(&table.passed_on()[level - 1], |below| self.ln_partitioned(below))
     }
 
     /// The cost of the part in reads, by the exact formula.
-    pub(in crate::plan) fn reads(self, table: &MultilevelPlan, level: usize) -> LevelReads {
+    pub fn reads(self, table: &MultilevelPlan, level: usize) -> LevelReads {
         Exact::new(table, level, self).reads(table, level)
     }
 }

@@ -45,37 +45,34 @@ pub(super) fn ln_expectation_over_placed(passed_on: &PassedOn, ln_function: impl
 
 /// The cost of a summary's mistakes at one level; levels do not affect each other.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::plan) struct LevelReads {
+pub struct LevelReads {
     /// The probability that the level or a deeper one is named for a key above it, and that its
     /// bucket here is then read.
     named: f64,
     reads: f64,
-    /// The expected keys of the level right above that have the level named, or query it anyway,
-    /// and those that read their buckets here.
+    /// The expected keys of the level right above that have the level named, or query it anyway.
     asked: f64,
-    pub(in crate::plan) reads_from_above: f64,
+    /// Those of them that read their buckets here.
+    pub reads_from_above: f64,
 }
 
 /// Whether a level is named only if all levels between the key's own and it are named too, each
 /// independently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::plan) enum Naming {
+pub enum Naming {
+    /// Only after the levels above it, as by a filter per level.
     StepByStep,
+    /// By itself, as by one filter or by strings.
     AtOnce,
 }
 
 impl LevelReads {
     /// For a level that is never named.
-    pub(in crate::plan) const NONE: Self = Self { named: 0.0, reads: 0.0, asked: 0.0, reads_from_above: 0.0 };
+    pub const NONE: Self = Self { named: 0.0, reads: 0.0, asked: 0.0, reads_from_above: 0.0 };
 
     /// For a summary that names the level, or a deeper one, with a probability that depends on the
     /// number of items there.
-    pub(in crate::plan) fn new(
-        table: &MultilevelPlan,
-        level: usize,
-        naming: Naming,
-        names: impl Fn(u64) -> f64,
-    ) -> Self {
+    pub fn new(table: &MultilevelPlan, level: usize, naming: Naming, names: impl Fn(u64) -> f64) -> Self {
         // Nearly empty levels are queried most often.
         let read = |named: f64, reached: u64| {
             if named == 0.0 { 0.0 } else { named * occupied(table, level, reached) }
@@ -102,7 +99,7 @@ impl LevelReads {
 }
 
 /// The extra reads of all hits together, and the reads per miss.
-pub(in crate::plan) fn expected(levels: &[LevelReads], naming: Naming) -> (f64, f64) {
+pub fn expected(levels: &[LevelReads], naming: Naming) -> (f64, f64) {
     // Reads at `first` and deeper, for a key that queries `first` with probability `asked`.
     let deeper = |mut asked: f64, first: usize| {
         let mut sum = 0.0;

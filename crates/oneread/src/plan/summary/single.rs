@@ -12,7 +12,7 @@ use super::Odds;
 use super::reads::{self, LevelReads, Naming};
 
 /// All cells of a key have an item at the level or deeper: (1 − (1 − k/m)^s)^k, exactly.
-pub(in crate::plan) fn ln_names_of_cells(layout: SingleFilterLayout, reached: u64) -> f64 {
+pub fn ln_names_of_cells(layout: SingleFilterLayout, reached: u64) -> f64 {
     bloom::ln_partitioned(layout.cells(), layout.hashes(), reached)
 }
 
@@ -21,15 +21,12 @@ fn ln_failure_by_level(table: &MultilevelPlan, layout: SingleFilterLayout) -> Ve
 }
 
 /// The logarithm of the expected number of keys that fail.
-pub(in crate::plan) fn ln_failure_of_cells(table: &MultilevelPlan, layout: SingleFilterLayout) -> f64 {
+pub fn ln_failure_of_cells(table: &MultilevelPlan, layout: SingleFilterLayout) -> f64 {
     ln_failure_by_level(table, layout).into_iter().fold(f64::NEG_INFINITY, ln_sum)
 }
 
 /// The extra reads per hit, and the reads per miss.
-pub(in crate::plan) fn extra_reads_of_cells(
-    table: &MultilevelPlan,
-    layout: SingleFilterLayout,
-) -> (f64, f64) {
+pub fn extra_reads_of_cells(table: &MultilevelPlan, layout: SingleFilterLayout) -> (f64, f64) {
     let names = |reached| exp(ln_names_of_cells(layout, reached));
     let of_level = |level| LevelReads::new(table, level, Naming::AtOnce, names);
     let levels: Vec<LevelReads> = (0..table.layout().level_count()).map(of_level).collect();

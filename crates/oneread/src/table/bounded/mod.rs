@@ -161,7 +161,7 @@ impl<K, V> BoundedMap<K, V> {
     }
 
     /// Creates an empty map of this layout, with a random seed.
-    /// [`solve::map`](crate::plan::solve::map()) finds the smallest layout for given requirements.
+    /// `solve::map` of the crate `oneread-study` finds the smallest layout for given requirements.
     ///
     /// # Errors
     /// If memory runs out.

@@ -42,9 +42,9 @@ pub use iter::{Drain, IntoIter, Iter, IterMut};
 /// for any layout), and then there is still the stash.
 ///
 /// Deletions free places that, after long churn, are not where new keys look first. Size churned
-/// tables with [`plan::moves`](crate::plan::moves) or the simulator of the crate `oneread-study`,
-/// and let items move ([`Moves`](crate::layout::Moves)). With Second Chance and hints, half the
-/// buckets of four levels can be in use.
+/// tables with `plan::moves` or the simulator of the crate `oneread-study`, and let items move
+/// ([`Moves`](crate::layout::Moves)). With Second Chance and hints, half the buckets of four levels
+/// can be in use.
 ///
 /// # Source
 /// Broder, Karlin, "Multilevel adaptive hashing", 1990. Kirsch, Mitzenmacher, "Simple Summaries for

@@ -10,6 +10,7 @@ use oneread::filter::DLeftCountingFilter;
 use oneread::hash::reduce;
 use oneread::layout::{DLeftCountingLayout, Remainders, Repeats, Ties};
 use oneread::plan::{dleft, dleft_counting};
+use oneread_study::plan::dleft::churned;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use crate::statistics::{SIX_SIGMA, binomial_z};
@@ -111,7 +112,7 @@ fn remainders_of_one_size_err_less_than_in_the_paper() {
     println!("planned {planned:.4e}");
     assert!((own / planned - 1.0).abs() < 0.027 + 0.01, "own {own:e}, planned {planned:e}");
     // The limit without joined keys is a little lower.
-    let churned = dleft::churned(4, Ties::Left, 6.0, PAIRS as f64 / ITEMS as f64, 8).unwrap();
+    let churned = churned(4, Ties::Left, 6.0, PAIRS as f64 / ITEMS as f64, 8).unwrap();
     let lower = churned.false_positive(|most| layout.remainder_bits(most));
     assert!(lower < planned && lower > 0.95 * planned, "{lower:e}");
 }

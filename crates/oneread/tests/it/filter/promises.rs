@@ -14,7 +14,7 @@ use oneread::hash::probes::SchemeName;
 use oneread::hash::reduce;
 use oneread::layout::{BloomLayout, GrowingLayout};
 use oneread::plan;
-use oneread::plan::bloom::Accuracy;
+use oneread::plan::Accuracy;
 use oneread::plan::solve;
 use oneread::plan::solve::{FilterLayout as Layout, FilterTargets as Targets, Needs};
 use rand_pcg::Pcg64Mcg;

@@ -3,7 +3,7 @@
 
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{BloomLayout, LayoutError, MAX_PLACES, Quantity};
-use oneread::plan::bloom::{self, Accuracy};
+use oneread::plan::{Accuracy, bloom};
 use oneread_study::plan::bloom as lecture;
 use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};

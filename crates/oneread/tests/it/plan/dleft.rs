@@ -5,6 +5,7 @@
 
 use oneread::layout::{BucketBits, DLeftLayout, LayoutError, Semisort, Ties};
 use oneread::plan::dleft::{self, Loads};
+use oneread_study::plan::dleft::churned;
 use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
@@ -376,7 +377,7 @@ fn churn_leaves_the_loads_that_simulation_finds() {
     // bucket, 21.3 turnovers.
     let (buckets_each, turnovers) = (512, 64.0 / 3.0);
     let items = 24 * buckets_each;
-    let planned = dleft::churned(4, Ties::Left, 6.0, turnovers, 9).unwrap();
+    let planned = churned(4, Ties::Left, 6.0, turnovers, 9).unwrap();
     let mut table = Table::new(4, buckets_each, 1);
     let mut places: Vec<_> = (0..items).map(|_| table.insert()).collect();
     for _ in 0..(items as f64 * turnovers) as usize {
@@ -400,7 +401,7 @@ fn churn_leaves_the_loads_that_simulation_finds() {
 
 #[test]
 fn churned_remainders_have_the_printed_rate() {
-    let planned = dleft::churned(4, Ties::Left, 6.0, 64.0 / 3.0, 9).unwrap();
+    let planned = churned(4, Ties::Left, 6.0, 64.0 / 3.0, 9).unwrap();
     // Printed 0.0004729, measured; the paper does not print the rule of lengths. By simulation with
     // two rules that fit in the bucket: 4.4e-4 to 5.1e-4.
     for (at_7, at_8) in [(17, 14), (16, 15)] {
@@ -415,7 +416,7 @@ fn churned_remainders_have_the_printed_rate() {
     // If all remainders have 14 bits, highest loads do not matter: 24·2^−14.
     assert_close(planned.false_positive(|_| 14), 24.0 / 16384.0, 1e-10);
     // Without churn, a bucket's highest load is its load.
-    let fresh = dleft::churned(4, Ties::Left, 6.0, 0.0, 9).unwrap();
+    let fresh = churned(4, Ties::Left, 6.0, 0.0, 9).unwrap();
     assert_eq!(fresh.most_seen(), fresh.loads().overall());
 }
 
@@ -423,7 +424,7 @@ fn churned_remainders_have_the_printed_rate() {
 fn one_choice_under_churn_has_the_loads_of_erlang() {
     // A bucket of capacity 12 that 3 items reach for each that leaves is Erlang's loss system, in
     // equilibrium after 100 turnovers: a truncated Poisson distribution.
-    let loads = dleft::churned(1, Ties::Left, 3.0, 100.0, 12).unwrap().loads().overall();
+    let loads = churned(1, Ties::Left, 3.0, 100.0, 12).unwrap().loads().overall();
     let mut expected = vec![1.0];
     for j in 1..=12 {
         expected.push(expected[j - 1] * 3.0 / j as f64);
@@ -454,20 +455,20 @@ fn refuses_what_no_table_can_have() {
     let layout = layout(BucketBits::Bits64, Semisort::Paper, 1);
     for load in [f64::NAN, -1.0, 0.0, -0.0, 12.01, 1e18, f64::INFINITY, f64::NEG_INFINITY] {
         assert_eq!(dleft::plan(layout, load).unwrap_err().what, "load");
-        assert_eq!(dleft::churned(2, Ties::Left, load, 1.0, 7).unwrap_err().what, "load");
+        assert_eq!(churned(2, Ties::Left, load, 1.0, 7).unwrap_err().what, "load");
     }
     assert_eq!(dleft::plan(layout, 6.01).unwrap_err().what, "load");
     for load in [f64::NAN, -1.0, 32.1, 1e18, f64::INFINITY] {
         assert_eq!(dleft::loads(&[1, 1], Ties::Left, load, 7).unwrap_err().what, "load");
     }
     for turnovers in [f64::NAN, -1.0, 101.0, f64::INFINITY] {
-        assert_eq!(dleft::churned(2, Ties::Left, 1.0, turnovers, 7).unwrap_err().what, "turnovers");
+        assert_eq!(churned(2, Ties::Left, 1.0, turnovers, 7).unwrap_err().what, "turnovers");
     }
     for subtables in [0, 9, u32::MAX] {
-        assert_eq!(dleft::churned(subtables, Ties::Left, 1.0, 1.0, 7).unwrap_err().what, "sub-tables");
+        assert_eq!(churned(subtables, Ties::Left, 1.0, 1.0, 7).unwrap_err().what, "sub-tables");
     }
     for highest in [0, 13, u32::MAX] {
-        assert_eq!(dleft::churned(2, Ties::Left, 1.0, 1.0, highest).unwrap_err().what, "highest load");
+        assert_eq!(churned(2, Ties::Left, 1.0, 1.0, highest).unwrap_err().what, "highest load");
     }
     for highest in [0, 33, u32::MAX] {
         assert_eq!(dleft::loads(&[1, 1], Ties::Left, 1.0, highest).unwrap_err().what, "highest load");

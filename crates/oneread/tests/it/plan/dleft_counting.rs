@@ -1,7 +1,8 @@
 //! The plan of d-left counting filters, against that of d-left tables, which has separate code.
 
 use oneread::layout::{DLeftCountingLayout, GrowingLayout, LayoutError, Remainders, Ties};
-use oneread::plan::{dleft, dleft_counting};
+use oneread::plan::dleft_counting;
+use oneread_study::plan::dleft::churned;
 
 use super::{BAD_FRACTIONS, assert_close};
 
@@ -15,13 +16,13 @@ fn with_long_minimal_remainders_the_odds_are_those_of_a_d_left_table() {
     // Five cells of 24 bits: one key in a million joins another.
     for (capacity, load, turnovers) in [(5, 3.0, 0.0), (5, 3.0, 10.0), (6, 4.0, 20.0), (6, 4.4, 3.0)] {
         let layout = layout(capacity, 0);
-        let churned = dleft::churned(4, Ties::Left, load, turnovers, capacity).unwrap();
+        let churned = churned(4, Ties::Left, load, turnovers, capacity).unwrap();
         let expected = churned.false_positive(|most| layout.remainder_bits(most));
         assert_close(dleft_counting::false_positive(layout, load, turnovers).unwrap(), expected, 2e-3);
     }
     // Items without room, with a capacity so small that there are some; counters, so that joining
     // items are not among them.
-    let churned = dleft::churned(4, Ties::Left, 4.8, 10.0, 6).unwrap();
+    let churned = churned(4, Ties::Left, 4.8, 10.0, 6).unwrap();
     let full: f64 = churned.loads().by_subtable().iter().map(|loads| loads[6]).product();
     assert_close(dleft_counting::overflow(layout(6, 1), 4.8, 10.0).unwrap(), full, 0.02);
 }
@@ -94,7 +95,7 @@ fn what_cannot_be_planned_is_refused() {
 #[test]
 fn a_layer_is_filled_up_to_where_insertions_begin_to_fail() {
     let full = |cells: u32, load: f64| -> f64 {
-        let churned = dleft::churned(4, Ties::Left, load, 20.0, cells).unwrap();
+        let churned = churned(4, Ties::Left, load, 20.0, cells).unwrap();
         churned.loads().by_subtable().iter().map(|loads| loads[cells as usize]).product()
     };
     // At an easy rate, a layer takes buckets of twelve cells: 4·10.3 keys per bucket of a

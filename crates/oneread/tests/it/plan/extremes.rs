@@ -11,17 +11,16 @@ use std::time::{Duration, Instant};
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{
     BlockedLayout, BloomLayout, BoundedLayout, BucketBits, CountMinLayout, CountingLayout,
-    DLeftCountingLayout, DLeftLayout, GrowingLayout, LayoutError, LineLayout, MultilevelLayout, Ties,
+    DLeftCountingLayout, DLeftLayout, GrowingLayout, Keep, LayoutError, LineLayout, MultilevelLayout, Ties,
 };
-use oneread::plan::moves::{self, Policy};
 use oneread::plan::multilevel::{self, MultilevelPlan};
-use oneread::plan::solve::{
-    self, FilterTargets, MapTargets, Needs, Odds, SummaryTargets, TableTargets, Unsolved,
-};
+use oneread::plan::solve::{self, FilterTargets, Needs, Unsolved};
 use oneread::plan::{
     blocked, bloom, bounded, count_min, counting, dleft, dleft_counting, growing, line, placed, summary,
 };
 use oneread_study::plan as study;
+use oneread_study::plan::moves;
+use oneread_study::solve::{self as tables, MapTargets, Odds, SummaryTargets, TableTargets};
 
 const COUNTS: [u64; 8] = [0, 1, 2, 1000, 627_776, 1 << 32, 1 << 46, u64::MAX];
 
@@ -192,7 +191,7 @@ fn odds_of_filters_are_calculated_at_once() {
                     .ok();
                 for turnovers in NUMBERS {
                     within(FILTER, ("churned", asked, turnovers), || {
-                        dleft::churned(small, Ties::Left, number, turnovers, other)
+                        study::dleft::churned(small, Ties::Left, number, turnovers, other)
                     })
                     .ok();
                 }
@@ -249,7 +248,7 @@ const fn table(items: u64, levels: u32, slots: u32, odds: Odds) -> TableTargets 
 #[test]
 fn a_search_for_a_table_says_that_it_takes_too_much() {
     let targets = table(100_000, 64, 1, Odds::Filled(1e-300));
-    let error = within(TABLE, targets, || solve::table(&targets).map(drop)).unwrap_err();
+    let error = within(TABLE, targets, || tables::table(&targets).map(drop)).unwrap_err();
     assert_eq!(
         error.to_string(),
         "a search for a table takes more than 3000000000 steps of calculation, the most there may be: ask for fewer items, \
@@ -273,7 +272,7 @@ fn searches_for_tables_end_with_an_answer_or_say_what_is_too_much() {
         table(10_000_000_000, 64, 1, Odds::Churn(f64::MIN_POSITIVE)),
         TableTargets { buckets: Some(700_000), ..table(627_776, 6, 1, Odds::Crisis(1e-200)) },
     ] {
-        match within(TABLE, targets, || solve::table(&targets)) {
+        match within(TABLE, targets, || tables::table(&targets)) {
             Err(Unsolved::Layout(error @ LayoutError::TooMuchWork { expected, .. })) => {
                 assert!(error.to_string().contains(&expected.to_string()));
                 exceeded += 1;
@@ -292,14 +291,14 @@ fn searches_for_tables_end_with_an_answer_or_say_what_is_too_much() {
         (10_000, 0.001, 64, Some(1)),
     ] {
         let targets = MapTargets { stash, levels, bytes, ..MapTargets::new(entries, 65_536) };
-        within(TABLE, targets, || solve::map(&targets)).ok();
+        within(TABLE, targets, || tables::map(&targets)).ok();
     }
 }
 
 #[test]
 #[ignore = "long: about 60 s"]
 fn searches_for_summaries_end() {
-    use solve::Goal;
+    use oneread_study::solve::Goal;
     for (items, first, levels, slots) in [
         (10_000_000_000, 30_000_000_000, 12, 1),
         (10_000, 20_000, 64, 1),
@@ -314,7 +313,7 @@ fn searches_for_summaries_end() {
         for number in [f64::NAN, f64::MIN_POSITIVE, 1e-18, 0.001, 1.0] {
             for goal in [Goal::Guarantee { failure: number }, Goal::Average { extra_reads: number }] {
                 let targets = SummaryTargets { false_positive: 0.001, goal, bytes: None };
-                within(TABLE, (items, targets), || solve::summary(&plan, &targets, None)).ok();
+                within(TABLE, (items, targets), || tables::summary(&plan, &targets, None)).ok();
             }
         }
     }
@@ -351,7 +350,7 @@ fn plans_of_tables_end_with_an_answer_or_say_what_is_too_much() {
         within(FILTER, ("steady", asked), || moves::steady_state(layout.levels(), items)).ok();
         within(FILTER, ("second chance", asked), || moves::second_chance(layout.levels(), items)).ok();
         for fanout in SMALL {
-            for policy in [Policy::Random, Policy::Greedy(Ties::Left), Policy::Greedy(Ties::Random)] {
+            for policy in [Keep::Random, Keep::Greedy(Ties::Left), Keep::Greedy(Ties::Random)] {
                 within(FILTER, ("restricted", asked, fanout, policy), || {
                     moves::restricted(items, levels, fanout, policy)
                 })

@@ -10,7 +10,6 @@ mod error;
 mod extremes;
 mod growing;
 mod line;
-mod moves;
 mod multilevel;
 mod solve;
 mod summary;

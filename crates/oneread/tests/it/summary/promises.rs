@@ -7,12 +7,12 @@
 use oneread::hash::{Digester, Portable};
 use oneread::layout::{LayoutError, MultilevelLayout, SummaryLayout};
 use oneread::plan::multilevel::MultilevelPlan;
-use oneread::plan::solve;
-use oneread::plan::solve::{Goal, PlannedSummary as Planned, SummaryKind as Kind, SummaryTargets as Targets};
 use oneread::plan::summary::SummaryPlan;
 use oneread::summary::{InterpolationSummary, Summarized, Summary};
 use oneread::table::MultilevelTable;
 use oneread_study::plan::summary::single_for_exponent;
+use oneread_study::solve;
+use oneread_study::solve::{Goal, SummaryKind as Kind, SummaryTargets as Targets};
 
 use crate::statistics::{SIX_SIGMA, chernoff_most};
 
@@ -46,20 +46,17 @@ fn sample<S: Summary<Digester = Portable>>(
     }
 }
 
-fn samples(planned: &Planned, items: u64, tables: u64, absent: u64) -> Vec<Sample> {
-    let of_seed = |seed| match planned {
-        Planned::Summary(plan) => match (plan.layout(), items) {
-            // In blocks: in one array, each insertion would shift half of it.
-            (SummaryLayout::Interpolation(strings), 100_000..) => {
-                let (layout, digester) = (plan.table().layout(), Portable::with_seed(seed));
-                let summary =
-                    InterpolationSummary::in_blocks(*strings, layout.level_count(), items, digester).unwrap();
-                let table = MultilevelTable::with_digester(layout.clone(), digester).unwrap();
-                sample(Summarized::new(table, summary).unwrap(), items, absent)
-            }
-            _ => sample(Summarized::from_plan_with_seed(plan, seed).unwrap(), items, absent),
-        },
-        other => panic!("no test knows {other:?}"),
+fn samples(plan: &SummaryPlan, items: u64, tables: u64, absent: u64) -> Vec<Sample> {
+    let of_seed = |seed| match (plan.layout(), items) {
+        // In blocks: in one array, each insertion would shift half of it.
+        (SummaryLayout::Interpolation(strings), 100_000..) => {
+            let (layout, digester) = (plan.table().layout(), Portable::with_seed(seed));
+            let summary =
+                InterpolationSummary::in_blocks(*strings, layout.level_count(), items, digester).unwrap();
+            let table = MultilevelTable::with_digester(layout.clone(), digester).unwrap();
+            sample(Summarized::new(table, summary).unwrap(), items, absent)
+        }
+        _ => sample(Summarized::from_plan_with_seed(plan, seed).unwrap(), items, absent),
     };
     (0..tables).map(of_seed).collect()
 }
@@ -130,7 +127,7 @@ fn filters_for_an_exponent_fail_as_rarely_as_proved(items: u64, exponent: u32, t
     let levels = [[items / 2; 4].as_slice(), &[items; 8]].concat();
     let table = MultilevelLayout::new(levels).unwrap();
     let plan = SummaryPlan::new(&table, items, &layout.into()).unwrap();
-    let samples = samples(&Planned::Summary(plan), items, tables, 1);
+    let samples = samples(&plan, items, tables, 1);
     let failed = samples.iter().filter(|sample| sample.failed > 0.0).count() as f64;
     let proved = 10.0 / 7.0 * (items as f64).powi(-1 - exponent as i32);
     // Tables are independent. A correct filter fails in more of them with probability 1e-9.

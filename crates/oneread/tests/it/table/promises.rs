@@ -2,10 +2,10 @@
 //! filled or churned as a user would.
 
 use oneread::layout::MultilevelLayout;
-use oneread::plan::solve;
-use oneread::plan::solve::{MapLayout as Layout, MapTargets};
-use oneread::plan::solve::{Odds, PlannedTable as Planned, TableTargets as Targets};
 use oneread::table::{BoundedMap, MultilevelTable};
+use oneread_study::solve;
+use oneread_study::solve::{MapLayout as Layout, MapTargets};
+use oneread_study::solve::{Odds, PlannedTable as Planned, TableTargets as Targets};
 
 use super::Random;
 use crate::statistics::{SIX_SIGMA, chernoff_most};

@@ -48,13 +48,10 @@ use anyhow::{Context, Result};
 use oneread_store::{Store, StoreOptions, SyncPolicy};
 use tempfile::TempDir;
 
-use super::super::Subject;
 use super::disk;
 use crate::measure::{Bench, Contestant, Sample};
 use crate::workload::random_words;
 use phases::{Facts, PAIR, Run, foreign, key, slowest_of_nothing, value};
-
-pub(crate) struct LiveStore;
 
 /// Our own limits, which do not depend on the machine. The seed is fixed, and so is the growth.
 const READS_A_HIT: f64 = 1.02;
@@ -173,57 +170,47 @@ fn ours_alone(folder: &TempDir, alive: Range<u64>, bench: &Bench) -> Result<Fact
     ])
 }
 
-impl Subject for LiveStore {
-    fn name(&self) -> &'static str {
-        "store-live"
+pub(crate) fn run(bench: &mut Bench) -> Result<()> {
+    let count: u64 = if bench.effort().quick { 300_000 } else { 5_000_000 };
+    let parent = super::folder(count * PAIR)?;
+    let mut all = Vec::new();
+    let open = |number| -> Result<Option<Run>> {
+        let folder = TempDir::new_in(parent.path())?;
+        let store = stores::open(number, folder.path(), count * PAIR)?;
+        Ok(store.map(|store| Run { store, folder, gone: 0, next: 0 }))
+    };
+    for number in 0.. {
+        let Some(mut rehearsal) = open(number)? else { break };
+        let (.., earlier) = rehearsal.grow(bench, count, None)?;
+        drop(rehearsal);
+        let run = open(number)?.context("no second store of a kind")?;
+        all.push(Done::new(run, count, &earlier, bench)?);
     }
-
-    fn about(&self) -> &'static str {
-        "the live store beside embedded stores: growth, churn, durable batches, disk and memory (also `store --live`)"
+    bench.tell("all: lookups");
+    let mut show = |workload: &str, of: &dyn Fn(&Done) -> (Sample, Facts)| {
+        let contestants = all.iter().map(|done| {
+            let (sample, facts) = of(done);
+            Contestant::new(done.run.store.name(), move || sample).with_facts(facts)
+        });
+        let contestants = contestants.collect();
+        bench.contest(workload, "redb", contestants);
+    };
+    show("grow by puts, once each", &|done| done.grow.clone());
+    show("churn, batches of 64, once each", &|done| done.churn.clone());
+    for (at, (workload, ..)) in DURABLE.iter().enumerate() {
+        show(workload, &|done| done.durable[at].clone());
     }
-
-    fn run(&self, bench: &mut Bench) -> Result<()> {
-        let count: u64 = if bench.effort().quick { 300_000 } else { 5_000_000 };
-        let parent = super::folder(count * PAIR)?;
-        let mut all = Vec::new();
-        let open = |number| -> Result<Option<Run>> {
-            let folder = TempDir::new_in(parent.path())?;
-            let store = stores::open(number, folder.path(), count * PAIR)?;
-            Ok(store.map(|store| Run { store, folder, gone: 0, next: 0 }))
-        };
-        for number in 0.. {
-            let Some(mut rehearsal) = open(number)? else { break };
-            let (.., earlier) = rehearsal.grow(bench, count, None)?;
-            drop(rehearsal);
-            let run = open(number)?.context("no second store of a kind")?;
-            all.push(Done::new(run, count, &earlier, bench)?);
-        }
-        bench.tell("all: lookups");
-        let mut show = |workload: &str, of: &dyn Fn(&Done) -> (Sample, Facts)| {
-            let contestants = all.iter().map(|done| {
-                let (sample, facts) = of(done);
-                Contestant::new(done.run.store.name(), move || sample).with_facts(facts)
-            });
-            let contestants = contestants.collect();
-            bench.contest(workload, "redb", contestants);
-        };
-        show("grow by puts, once each", &|done| done.grow.clone());
-        show("churn, batches of 64, once each", &|done| done.churn.clone());
-        for (at, (workload, ..)) in DURABLE.iter().enumerate() {
-            show(workload, &|done| done.durable[at].clone());
-        }
-        let lookups = if bench.effort().quick { 20_000 } else { 100_000 };
-        for (workload, hits) in [("hit after churn", true), ("miss after churn", false)] {
-            let contestants = all.iter().map(|done| {
-                let mut seed = 12;
-                Contestant::new(done.run.store.name(), move || {
-                    seed += 1;
-                    done.run.look_up(lookups, hits, seed)
-                })
-            });
-            let contestants = contestants.collect();
-            bench.contest(workload, "redb", contestants);
-        }
-        Ok(())
+    let lookups = if bench.effort().quick { 20_000 } else { 100_000 };
+    for (workload, hits) in [("hit after churn", true), ("miss after churn", false)] {
+        let contestants = all.iter().map(|done| {
+            let mut seed = 12;
+            Contestant::new(done.run.store.name(), move || {
+                seed += 1;
+                done.run.look_up(lookups, hits, seed)
+            })
+        });
+        let contestants = contestants.collect();
+        bench.contest(workload, "redb", contestants);
     }
+    Ok(())
 }

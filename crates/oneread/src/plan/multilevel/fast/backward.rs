@@ -31,7 +31,7 @@ use super::super::{MultilevelPlan, closed_forms};
 
 /// Which odds of items without room are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::plan) enum Lost {
+pub enum Lost {
     /// The probability that there are any.
     Any,
     /// How many are expected.
@@ -53,7 +53,7 @@ const MIN_ITEMS: u64 = 40;
 
 /// The precision, compared with a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::plan) enum Close {
+pub enum Close {
     /// To 1e-8.
     Fine,
     /// To 0.001, as in tests: enough for a search that is far from its goal.
@@ -72,7 +72,7 @@ impl Close {
 /// The logarithm of the odds; `None` if they are too small, or if rows do not come out right.
 ///
 /// The closer the guess, the less work.
-pub(in crate::plan) fn ln_odds(
+pub fn ln_odds(
     layout: &MultilevelLayout,
     items: u64,
     lost: Lost,

@@ -12,7 +12,7 @@
 //! - [`backward`]: the odds alone, for searches. From the last level back they are a function of
 //!   the number of items that is [`smooth`], so that some ten rows per level suffice.
 
-mod backward;
+pub(crate) mod backward;
 pub(super) mod complex;
 pub(super) mod contour;
 pub(super) mod few;
@@ -22,7 +22,6 @@ use super::level::{Cut, Level};
 use super::passed_on::PassedOn;
 use crate::plan::float::{exp, sqrt};
 
-pub(in crate::plan) use backward::{Close, Lost, ln_odds};
 pub(in crate::plan) use contour::ln_stirling;
 
 /// What a nearly full level of very many items passes on, at the multiples of a stride, by mean and

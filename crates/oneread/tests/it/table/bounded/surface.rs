@@ -1,10 +1,10 @@
 //! Features that only the bounded map has, each with its pitfalls.
 
 use oneread::layout::{BoundedLayout, LayoutError, Quantity};
-use oneread::plan::solve;
-use oneread::plan::solve::{MapLayout as Layout, MapTargets as Targets};
 use oneread::table::bounded::GrowError;
 use oneread::table::{BoundedMap, BuildError, TryExtendError};
+use oneread_study::solve;
+use oneread_study::solve::{MapLayout as Layout, MapTargets as Targets};
 
 fn map() -> BoundedMap<String, u32> {
     let mut map = BoundedMap::with_seed(BoundedLayout::for_capacity(10).unwrap(), 1).unwrap();

@@ -1,0 +1,11 @@
+//! The tests of datasets, against stores that count, fail, delay and damage.
+
+mod bad;
+mod build;
+mod common;
+mod faults;
+mod probe;
+mod publish;
+mod requests;
+mod s3;
+mod versions;
