@@ -10,7 +10,6 @@
 //! - [`table`]: keeps each key in one of a few buckets; a map of fixed capacity.
 //! - [`summary`]: tells which of its buckets holds a key; a map that reads one bucket per lookup.
 //! - [`bytes`]: saves and loads all of them, and queries them in place.
-//! - [`bits`]: stores the bits of a structure.
 //!
 //! # Features
 //! - `std` (default): random seeds, readers and writers, vector instructions detected at run time.
@@ -30,6 +29,7 @@
 
 extern crate alloc;
 
+#[doc(hidden)]
 pub mod bits;
 pub mod bytes;
 pub mod filter;

@@ -2,7 +2,7 @@
 
 use libm::ceil;
 use oneread::hash::probes::SchemeName;
-use oneread::layout::{BloomLayout, LayoutError};
+use oneread::layout::{BloomLayout, LayoutError, Quantity};
 
 /// The lecture's multi-band filter: ⌈log2(1/rate)⌉ independent bands of 2n bits, each wrong with
 /// probability at most 1/2.
@@ -53,5 +53,9 @@ pub fn trivial_for_rate(items: u64, rate: f64) -> Result<BloomLayout, LayoutErro
 }
 
 fn check(rate: f64) -> Result<(), LayoutError> {
-    if rate > 0.0 && rate < 1.0 { Ok(()) } else { Err(LayoutError::Fraction { what: "rate", found: rate }) }
+    if rate > 0.0 && rate < 1.0 {
+        Ok(())
+    } else {
+        Err(LayoutError::Fraction { what: Quantity::Rate, found: rate })
+    }
 }

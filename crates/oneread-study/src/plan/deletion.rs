@@ -18,7 +18,7 @@
 //! buckets of several slots.
 
 use libm::{expm1, log1p as ln_1p};
-use oneread::layout::{CountingLayout, LayoutError, MultilevelLayout};
+use oneread::layout::{CountingLayout, LayoutError, MultilevelLayout, Quantity};
 use oneread::plan::counting;
 use oneread::plan::multilevel::MultilevelPlan;
 
@@ -108,7 +108,7 @@ pub fn expected_moves_first_level(
 
 fn plan(table: &MultilevelLayout, alive: u64, deleted: u64) -> Result<MultilevelPlan, LayoutError> {
     if alive == 0 {
-        return Err(LayoutError::Zero { what: "items" });
+        return Err(LayoutError::Zero { what: Quantity::Items });
     }
     MultilevelPlan::new(table, alive.saturating_add(deleted))
 }

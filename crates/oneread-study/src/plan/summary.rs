@@ -3,7 +3,7 @@
 mod churned;
 
 use libm::{ceil, floor, log as ln};
-use oneread::layout::{LayoutError, SingleFilterLayout};
+use oneread::layout::{LayoutError, Quantity, SingleFilterLayout};
 
 pub use churned::{Churned, MAX_TURNOVERS, churned, churned_single};
 
@@ -35,7 +35,7 @@ pub use churned::{Churned, MAX_TURNOVERS, churned, churned_single};
 /// ```
 pub fn single_for_exponent(items: u64, exponent: u32) -> Result<SingleFilterLayout, LayoutError> {
     if items == 0 {
-        return Err(LayoutError::Zero { what: "items" });
+        return Err(LayoutError::Zero { what: Quantity::Items });
     }
     let n = items as f64;
     let factor = (f64::from(exponent) + 2.0) / core::f64::consts::LN_2;

@@ -14,7 +14,7 @@ pub use run::{Simulator, Trial};
 use core::fmt;
 
 use oneread::bits::OutOfMemory;
-use oneread::layout::{LayoutError, MultilevelLayout};
+use oneread::layout::{LayoutError, MultilevelLayout, Quantity};
 
 /// Steps per item before averages over time begin, so that the initial fill no longer matters.
 pub const WARM_UP_STEPS_AN_ITEM: u64 = 16;
@@ -75,9 +75,11 @@ impl Simulation {
         const MAX_SLOTS: u64 = 1 << 31;
         let too_large = |what, expected, found| Err(LayoutError::TooLarge { what, expected, found });
         match items {
-            0 => return Err(LayoutError::Zero { what: "items" }),
-            _ if items > Self::MAX_ITEMS => return too_large("items", Self::MAX_ITEMS, items),
-            _ if layout.capacity() > MAX_SLOTS => return too_large("slots", MAX_SLOTS, layout.capacity()),
+            0 => return Err(LayoutError::Zero { what: Quantity::Items }),
+            _ if items > Self::MAX_ITEMS => return too_large(Quantity::Items, Self::MAX_ITEMS, items),
+            _ if layout.capacity() > MAX_SLOTS => {
+                return too_large(Quantity::Slots, MAX_SLOTS, layout.capacity());
+            }
             _ => {}
         }
         let stash = items.min(u64::from(MultilevelLayout::MAX_STASH)) as u32;

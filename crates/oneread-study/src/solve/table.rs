@@ -13,7 +13,9 @@ use alloc::vec::Vec;
 use core::cell::RefCell;
 
 use libm::{ceil, exp, log as ln, sqrt};
-use oneread::layout::{Keep, LayoutError, MAX_PLACES, Maps, Moves, MultilevelLayout, Restriction, Ties};
+use oneread::layout::{
+    Keep, LayoutError, MAX_PLACES, Maps, Moves, MultilevelLayout, Quantity, Restriction, Ties,
+};
 use oneread::plan::multilevel::MultilevelPlan;
 use oneread::plan::solve::{Solution, Target, Unsolved};
 use oneread::workspace::{
@@ -231,7 +233,7 @@ fn check_targets(targets: &TableTargets) -> Result<(), Unsolved> {
     check("items", items as f64, 1.0, MultilevelPlan::MAX_ITEMS as f64)?;
     check("levels", f64::from(levels), 1.0, MultilevelLayout::MAX_LEVELS as f64)?;
     match odds {
-        Odds::Crisis(value) => check_fraction("crisis", value)?,
+        Odds::Crisis(value) => check_fraction(Quantity::Crisis, value)?,
         Odds::Filled(value) | Odds::Churn(value) => {
             check("items in the stash", value, f64::MIN_POSITIVE, MultilevelPlan::MAX_ITEMS as f64)?;
         }

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use oneread::layout::LayoutError;
+use oneread::layout::{LayoutError, Quantity};
 
 /// When and how a [`LazilyDeleting`](super::LazilyDeleting) map rebuilds.
 ///
@@ -156,7 +156,7 @@ impl Rebuild {
     }
 
     pub(super) fn check(self) -> Result<(), LayoutError> {
-        if self.step == Some(0) { Err(LayoutError::Zero { what: "places of a step" }) } else { Ok(()) }
+        if self.step == Some(0) { Err(LayoutError::Zero { what: Quantity::StepPlaces }) } else { Ok(()) }
     }
 
     /// The time on its clock.

@@ -8,7 +8,7 @@ use core::fmt;
 
 use oneread::bits::{Counters, OutOfMemory};
 use oneread::hash::{Digest, Domain, reduce};
-use oneread::layout::LayoutError;
+use oneread::layout::{LayoutError, Quantity};
 use oneread::workspace::{counter_words, reserved, zeroed};
 
 /// It replaces a summary, and draws the summary's words.
@@ -108,12 +108,12 @@ impl BloomierFunction {
     pub fn new(items: &[(Digest, u64)], value_bits: u32, check_bits: u32) -> Result<Self, NoFunction> {
         let cell_bits = value_bits.saturating_add(check_bits);
         if cell_bits == 0 {
-            return Err(NoFunction::Layout(LayoutError::Zero { what: "fingerprint bits" }));
+            return Err(NoFunction::Layout(LayoutError::Zero { what: Quantity::FingerprintBits }));
         }
         if cell_bits > Self::MAX_CELL_BITS {
             let (expected, found) = (Self::MAX_CELL_BITS.into(), cell_bits.into());
             return Err(NoFunction::Layout(LayoutError::TooLarge {
-                what: "fingerprint bits",
+                what: Quantity::FingerprintBits,
                 expected,
                 found,
             }));

@@ -14,7 +14,7 @@ use crate::hash::family::TotalHashFunction;
 use crate::plan::cuckoo::{insertion_timeout, least_cells};
 use oneread::bits::OutOfMemory;
 use oneread::hash::{Digest, Domain, reduce};
-use oneread::layout::{LayoutError, MAX_PLACES};
+use oneread::layout::{LayoutError, MAX_PLACES, Quantity};
 use oneread::table::{BuildError, Full};
 
 /// The shape of a [`CuckooTable`].
@@ -53,7 +53,7 @@ impl CuckooLayout {
     /// # Errors
     /// If there are no buckets or more than [`MAX_BUCKETS`](Self::MAX_BUCKETS).
     pub fn new(buckets: u64) -> Result<Self, LayoutError> {
-        check("buckets", buckets, Self::MAX_BUCKETS)?;
+        check(Quantity::Buckets, buckets, Self::MAX_BUCKETS)?;
         Ok(Self { buckets, slots: 1, functions: 2, stash: 0, timeout: insertion_timeout(buckets) })
     }
 
@@ -62,7 +62,7 @@ impl CuckooLayout {
     /// # Errors
     /// If there are fewer than two or more than [`MAX_FUNCTIONS`](Self::MAX_FUNCTIONS).
     pub fn with_functions(self, functions: u32) -> Result<Self, LayoutError> {
-        check("functions beyond the first", u64::from(functions).saturating_sub(1), 3)?;
+        check(Quantity::Functions, u64::from(functions).saturating_sub(1), 3)?;
         Ok(Self { functions, ..self })
     }
 
@@ -71,7 +71,7 @@ impl CuckooLayout {
     /// # Errors
     /// If there are none or more than [`MAX_SLOTS`](Self::MAX_SLOTS).
     pub fn with_slots(self, slots: u32) -> Result<Self, LayoutError> {
-        check("slots a bucket", slots.into(), Self::MAX_SLOTS.into())?;
+        check(Quantity::SlotsPerBucket, slots.into(), Self::MAX_SLOTS.into())?;
         Ok(Self { slots, ..self })
     }
 
@@ -176,8 +176,8 @@ impl<K: Eq, V, G: Draw<K>> CuckooTable<K, V, G> {
     /// # Errors
     /// If there are no items or too many, if ε is not positive, or if there is not enough memory.
     pub fn for_items(items: u64, epsilon: f64, draw: G) -> Result<Self, BuildError> {
-        check("items", items, CuckooLayout::MAX_BUCKETS)?;
-        let fraction = |_| LayoutError::Fraction { what: "epsilon", found: epsilon };
+        check(Quantity::Items, items, CuckooLayout::MAX_BUCKETS)?;
+        let fraction = |_| LayoutError::Fraction { what: Quantity::Epsilon, found: epsilon };
         let buckets = least_cells(items, epsilon).map_err(fraction)?;
         let layout = CuckooLayout::new(buckets)?.with_timeout(insertion_timeout(items));
         Ok(Self::new(layout, draw)?)

@@ -7,7 +7,7 @@ use core::mem;
 
 use super::functions::{Probes, Scaled};
 use super::{Draw, StudyTable, check, filled_with, show};
-use oneread::layout::{DLeftLayout, MAX_PLACES};
+use oneread::layout::{DLeftLayout, MAX_PLACES, Quantity};
 use oneread::table::{BuildError, Full};
 
 /// One bucket in each of d sub-tables. An item goes to the bucket with the fewest items; ties go to
@@ -58,9 +58,9 @@ impl<K: Eq, V, G: Draw<K>> DLeftTable<K, V, G> {
     pub fn new(subtables: u32, buckets_each: u64, slots: u32, mut draw: G) -> Result<Self, BuildError> {
         let most_subtables = DLeftLayout::MAX_SUBTABLES as u64;
         for (what, found, expected) in [
-            ("sub-tables", u64::from(subtables), most_subtables),
-            ("slots a bucket", u64::from(slots), 1 << 16),
-            ("buckets", buckets_each, MAX_PLACES / (u64::from(subtables) * u64::from(slots)).max(1)),
+            (Quantity::Subtables, u64::from(subtables), most_subtables),
+            (Quantity::SlotsPerBucket, u64::from(slots), 1 << 16),
+            (Quantity::Buckets, buckets_each, MAX_PLACES / (u64::from(subtables) * u64::from(slots)).max(1)),
         ] {
             check(what, found, expected)?;
         }

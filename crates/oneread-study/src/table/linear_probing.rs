@@ -11,7 +11,7 @@ use core::mem;
 
 use super::functions::{Probes, Scaled};
 use super::{Draw, StudyTable, check, filled_with, show};
-use oneread::layout::MAX_PLACES;
+use oneread::layout::{MAX_PLACES, Quantity};
 use oneread::table::{BuildError, Full};
 
 /// How a deletion treats the cells behind it.
@@ -68,7 +68,7 @@ impl<K: Eq, V, G: Draw<K>> LinearProbingTable<K, V, G> {
     /// # Errors
     /// If there are none or more than 2^46, or not enough memory.
     pub fn new(cells: u64, deletion: Deletion, mut draw: G) -> Result<Self, BuildError> {
-        check("cells", cells, MAX_PLACES)?;
+        check(Quantity::Cells, cells, MAX_PLACES)?;
         let empty = filled_with(cells, || Cell::Empty)?;
         let function = Scaled::new(draw.draw(cells), cells);
         Ok(Self {

@@ -57,7 +57,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use oneread::bits::OutOfMemory;
-use oneread::layout::LayoutError;
+use oneread::layout::{LayoutError, Quantity};
 use oneread::table::Full;
 use oneread::workspace::reserved;
 
@@ -98,7 +98,7 @@ pub trait StudyTable<K, V> {
 }
 
 /// Checks that `found` is between 1 and `expected`.
-fn check(what: &'static str, found: u64, expected: u64) -> Result<(), LayoutError> {
+fn check(what: Quantity, found: u64, expected: u64) -> Result<(), LayoutError> {
     match found {
         0 => Err(LayoutError::Zero { what }),
         _ if found > expected => Err(LayoutError::TooLarge { what, expected, found }),

@@ -11,7 +11,7 @@ use core::mem;
 
 use super::functions::{Probes, Scaled};
 use super::{Draw, StudyTable, check, filled_with};
-use oneread::layout::{LayoutError, MAX_HASHES, MAX_PLACES};
+use oneread::layout::{LayoutError, MAX_HASHES, MAX_PLACES, Quantity};
 use oneread::table::{BuildError, Full};
 
 /// One read per lookup: counters in fast memory tell which of k buckets holds an item.
@@ -67,7 +67,7 @@ impl<K: Eq, V, G: Draw<K>> SongTable<K, V, G> {
     /// If there are no buckets or more than 2^46, no functions or more than [`MAX_HASHES`], or not
     /// enough memory.
     pub fn new(buckets: u64, functions: u32, mut draw: G) -> Result<Self, BuildError> {
-        check("buckets", buckets, MAX_PLACES)?;
+        check(Quantity::Buckets, buckets, MAX_PLACES)?;
         if !(1..=MAX_HASHES).contains(&functions) {
             return Err(LayoutError::Hashes { expected: MAX_HASHES, found: functions }.into());
         }

@@ -30,8 +30,6 @@ pub use prefetch::prefetch_to_write;
 
 pub(crate) use counters::counter_words;
 pub(crate) use extract::extract;
-#[cfg(all(target_arch = "x86_64", feature = "std"))]
-pub(crate) use extract::has_bmi;
 pub(crate) use memory::{reserved, zeroed};
 pub(crate) use prefetch::prefetch;
 pub(crate) use zeros::{zero_memory, zero_words};

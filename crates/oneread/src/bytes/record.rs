@@ -36,25 +36,12 @@ use alloc::vec::Vec;
 /// assert_eq!(Hop::read(&mut &bytes[..]), Some(Hop { port: 258, host: "a".to_owned() }));
 /// ```
 pub trait Record: Sized {
-    /// The number of bytes written, if it is constant. Opening a saved table in place then needs no
-    /// pass over its entries.
-    const BYTES: Option<usize> = None;
-
     /// Appends the bytes.
     fn write(&self, bytes: &mut Vec<u8>);
 
     /// Reads a value from the front and advances `bytes` past it. Returns `None` if the bytes are
     /// too few or invalid.
     fn read(bytes: &mut &[u8]) -> Option<Self>;
-
-    /// Advances `bytes` as far as [`read`](Self::read) would, and may check only that there are
-    /// enough.
-    fn skip(bytes: &mut &[u8]) -> Option<()> {
-        match Self::BYTES {
-            Some(length) => take(bytes, length).map(drop),
-            None => Self::read(bytes).map(drop),
-        }
-    }
 }
 
 /// The first `length` bytes, if there are enough.
@@ -67,8 +54,6 @@ fn take<'a>(bytes: &mut &'a [u8], length: usize) -> Option<&'a [u8]> {
 macro_rules! numbers {
     ($($number:ty),*) => {$(
         impl Record for $number {
-            const BYTES: Option<usize> = Some(size_of::<$number>());
-
             fn write(&self, bytes: &mut Vec<u8>) {
                 bytes.extend_from_slice(&self.to_le_bytes());
             }
@@ -85,8 +70,6 @@ numbers!(u8, u16, u32, u64, u128, i8, i16, i32, i64, i128, f32, f64);
 macro_rules! as_another {
     ($($own:ty as $other:ty: |$value:ident| $read:expr;)*) => {$(
         impl Record for $own {
-            const BYTES: Option<usize> = <$other>::BYTES;
-
             fn write(&self, bytes: &mut Vec<u8>) {
                 (*self as $other).write(bytes);
             }
@@ -107,8 +90,6 @@ as_another! {
 }
 
 impl<const N: usize> Record for [u8; N] {
-    const BYTES: Option<usize> = Some(N);
-
     fn write(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(self);
     }
@@ -130,11 +111,6 @@ impl Record for Vec<u8> {
         let length = usize::read(bytes)?;
         take(bytes, length).map(<[u8]>::to_vec)
     }
-
-    fn skip(bytes: &mut &[u8]) -> Option<()> {
-        let length = usize::read(bytes)?;
-        take(bytes, length).map(drop)
-    }
 }
 
 impl Record for String {
@@ -146,15 +122,9 @@ impl Record for String {
     fn read(bytes: &mut &[u8]) -> Option<Self> {
         Self::from_utf8(Record::read(bytes)?).ok()
     }
-
-    fn skip(bytes: &mut &[u8]) -> Option<()> {
-        Vec::skip(bytes)
-    }
 }
 
 impl Record for () {
-    const BYTES: Option<usize> = Some(0);
-
     fn write(&self, _: &mut Vec<u8>) {}
 
     fn read(_: &mut &[u8]) -> Option<Self> {
@@ -163,11 +133,6 @@ impl Record for () {
 }
 
 impl<A: Record, B: Record> Record for (A, B) {
-    const BYTES: Option<usize> = match (A::BYTES, B::BYTES) {
-        (Some(first), Some(second)) => first.checked_add(second),
-        _ => None,
-    };
-
     fn write(&self, bytes: &mut Vec<u8>) {
         self.0.write(bytes);
         self.1.write(bytes);
@@ -175,11 +140,6 @@ impl<A: Record, B: Record> Record for (A, B) {
 
     fn read(bytes: &mut &[u8]) -> Option<Self> {
         Some((A::read(bytes)?, B::read(bytes)?))
-    }
-
-    fn skip(bytes: &mut &[u8]) -> Option<()> {
-        A::skip(bytes)?;
-        B::skip(bytes)
     }
 }
 
@@ -193,9 +153,5 @@ impl<T: Record> Record for Option<T> {
 
     fn read(bytes: &mut &[u8]) -> Option<Self> {
         if bool::read(bytes)? { T::read(bytes).map(Some) } else { Some(None) }
-    }
-
-    fn skip(bytes: &mut &[u8]) -> Option<()> {
-        if bool::read(bytes)? { T::skip(bytes) } else { Some(()) }
     }
 }

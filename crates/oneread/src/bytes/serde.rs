@@ -7,9 +7,8 @@ use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Identified, Record, Saved};
-use crate::filter::{CountMinSketch, Filter};
+use crate::filter::Filter;
 use crate::hash::Digester;
-use crate::summary::KeySummary;
 use crate::table::MultilevelTable;
 
 fn serialize<F: Saved, S: Serializer>(structure: &F, serializer: S) -> Result<S::Ok, S::Error> {
@@ -49,24 +48,6 @@ impl<'de> Visitor<'de> for Bytes {
     }
 }
 
-macro_rules! as_bytes {
-    ($($structure:ident),*) => {$(
-        impl<D: Identified> Serialize for $structure<D> {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serialize(self, serializer)
-            }
-        }
-
-        impl<'de, D: Identified> Deserialize<'de> for $structure<D> {
-            fn deserialize<R: Deserializer<'de>>(deserializer: R) -> Result<Self, R::Error> {
-                deserialize(deserializer)
-            }
-        }
-    )*};
-}
-
-as_bytes!(CountMinSketch);
-
 impl<C, D> Serialize for Filter<C, D>
 where
     Self: Saved,
@@ -77,24 +58,6 @@ where
 }
 
 impl<'de, C, D> Deserialize<'de> for Filter<C, D>
-where
-    Self: Saved,
-{
-    fn deserialize<R: Deserializer<'de>>(deserializer: R) -> Result<Self, R::Error> {
-        deserialize(deserializer)
-    }
-}
-
-impl<C, D> Serialize for KeySummary<C, D>
-where
-    Self: Saved,
-{
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serialize(self, serializer)
-    }
-}
-
-impl<'de, C, D> Deserialize<'de> for KeySummary<C, D>
 where
     Self: Saved,
 {

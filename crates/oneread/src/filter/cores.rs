@@ -36,7 +36,7 @@ pub trait FilterCore {
 }
 
 /// A core made from a layout.
-pub trait HasLayout: FilterCore {
+pub trait HasLayout {
     type Layout: Copy;
     fn layout(&self) -> Self::Layout;
 }

@@ -9,20 +9,19 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::batch::{CACHED_BYTES, in_batches};
-use super::{BuildError, MergeError};
+use super::cores::{Build, Clear, HasLayout, Same, SavedCore};
+use super::{BuildError, Filter, MergeError};
 use crate::bits::{LittleEndian, Words, zeroed};
-use crate::bytes::{Identified, Kind, LayoutBlock, LoadError, Payload, Saved, View, Viewed, write_words};
+use crate::bytes::{Kind, LayoutBlock, LoadError, Source, View, write_words};
 use crate::hash::probes::{IndependentBands, Partitioned, Scheme};
 use crate::hash::{Digest, Digester, Domain, Portable};
 use crate::layout::{CountMinLayout, Rows, Update};
 
-/// A Count-Min sketch over counters of storage `S`; use its named forms, [`CountMinSketch`] and
-/// [`CountMinView`].
+/// The core of [`CountMinSketch`] and [`CountMinView`], over counters of storage `S`.
 #[derive(Clone)]
-pub struct CountMin<D, S> {
+pub struct CountMin<S> {
     layout: CountMinLayout,
     rows: Bands,
-    digester: D,
     counters: S,
     /// The sum of all counts, at most 2^64 − 1.
     total: u64,
@@ -99,29 +98,12 @@ impl Bands {
 /// assert_eq!(sketch.total(), 4);
 /// # Ok::<(), oneread::filter::BuildError>(())
 /// ```
-pub type CountMinSketch<D = Portable> = CountMin<D, Vec<u64>>;
+pub type CountMinSketch<D = Portable> = Filter<CountMin<Vec<u64>>, D>;
 
 /// A [`CountMinSketch`] queried in place.
-pub type CountMinView<'a, D = Portable> = View<'a, CountMin<D, LittleEndian<'a>>>;
+pub type CountMinView<'a, D = Portable> = View<'a, Filter<CountMin<LittleEndian<'a>>, D>>;
 
 impl CountMinSketch {
-    /// An empty sketch of this layout, with a random seed.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
-    #[cfg(feature = "std")]
-    pub fn new(layout: CountMinLayout) -> Result<Self, BuildError> {
-        Self::with_digester(layout, Portable::random())
-    }
-
-    /// An empty sketch of this layout with this seed.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
-    pub fn with_seed(layout: CountMinLayout, seed: u64) -> Result<Self, BuildError> {
-        Self::with_digester(layout, Portable::with_seed(seed))
-    }
-
     /// A sketch whose estimates exceed the truth by more than `epsilon` times the total with
     /// probability at most `delta`, with a random seed; see
     /// [`plan::count_min::for_error`](crate::plan::count_min::for_error).
@@ -135,61 +117,30 @@ impl CountMinSketch {
 }
 
 impl<D> CountMinSketch<D> {
-    /// An empty sketch of this layout with this digester.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
-    pub fn with_digester(layout: CountMinLayout, digester: D) -> Result<Self, BuildError> {
-        Ok(Self {
-            layout,
-            rows: Bands::new(layout),
-            digester,
-            counters: zeroed(0, layout.counters())?,
-            total: 0,
-        })
-    }
-
     /// Adds `count` to the count of a key.
     #[inline]
     pub fn add<Q: ?Sized>(&mut self, key: &Q, count: u64)
     where
         D: Digester<Q>,
     {
-        self.add_digest(self.digester.digest(key), count);
+        self.add_digest(self.digest(key), count);
     }
 
     /// Adds `count` to the count of a digest's key.
     #[inline]
     pub fn add_digest(&mut self, digest: Digest, count: u64) {
-        self.total = self.total.saturating_add(count);
-        match self.layout.update() {
-            Update::Plain => {
-                self.rows.for_each(digest, |location| {
-                    let counter = &mut self.counters[location];
-                    *counter = counter.saturating_add(count);
-                });
-            }
-            Update::Conservative => {
-                let enough = self.estimate_digest(digest).saturating_add(count);
-                self.rows.for_each(digest, |location| {
-                    let counter = &mut self.counters[location];
-                    *counter = enough.max(*counter);
-                });
-            }
-        }
+        self.core_mut().add(digest, count);
     }
 
     /// Adds 1 to the count of each key, prefetching if the sketch does not fit the cache.
     pub fn add_many<'q, Q: ?Sized + 'q>(&mut self, keys: impl IntoIterator<Item = &'q Q>)
     where
-        D: Digester<Q> + Clone,
+        D: Digester<Q>,
     {
-        let digester = self.digester.clone();
+        let (core, digester) = self.parts_mut();
         in_batches(keys.into_iter().map(|key| digester.digest(key)), |digests| {
-            self.prefetch_all(digests);
-            for &digest in digests {
-                self.add_digest(digest, 1);
-            }
+            core.prefetch_all(digests);
+            digests.iter().for_each(|&digest| core.add(digest, 1));
         });
     }
 
@@ -199,24 +150,30 @@ impl<D> CountMinSketch<D> {
     /// # Errors
     /// If the layouts or digesters differ, or if the update is conservative; nothing is changed
     /// then.
-    pub fn merge<S: Words>(&mut self, other: &CountMin<D, S>) -> Result<(), MergeError>
+    pub fn merge<S: Words>(&mut self, other: &Filter<CountMin<S>, D>) -> Result<(), MergeError>
     where
         D: PartialEq,
     {
-        if self.layout != other.layout {
-            return Err(MergeError::Layouts);
-        }
-        if self.digester != other.digester {
-            return Err(MergeError::Digesters);
-        }
-        if self.layout.update() == Update::Conservative {
-            return Err(MergeError::Conservative);
-        }
-        for (at, counter) in self.counters.iter_mut().enumerate() {
+        self.check_addend(other)?;
+        let (own, other) = (self.core_mut(), other.core());
+        for (at, counter) in own.counters.iter_mut().enumerate() {
             *counter = counter.saturating_add(other.counters.word(at));
         }
-        self.total = self.total.saturating_add(other.total);
+        own.total = own.total.saturating_add(other.total);
         Ok(())
+    }
+
+    /// Checks that the counts of another sketch can be added.
+    fn check_addend<S>(&self, other: &Filter<CountMin<S>, D>) -> Result<(), MergeError>
+    where
+        D: PartialEq,
+    {
+        let layout = self.core().layout;
+        if layout != other.core().layout {
+            return Err(MergeError::Layouts);
+        }
+        self.check_digester(other)?;
+        if layout.update() == Update::Conservative { Err(MergeError::Conservative) } else { Ok(()) }
     }
 
     /// Replaces the counts by a weighted sum of other sketches' counts. The result is that of one
@@ -228,62 +185,111 @@ impl<D> CountMinSketch<D> {
     /// above 2^64 − 1; nothing is changed then.
     pub fn set_to_sum<'s, S: Words + 's>(
         &mut self,
-        parts: impl IntoIterator<Item = (&'s CountMin<D, S>, i64), IntoIter: Clone>,
+        parts: impl IntoIterator<Item = (&'s Filter<CountMin<S>, D>, i64), IntoIter: Clone>,
     ) -> Result<(), MergeError>
     where
         D: PartialEq + 's,
     {
         let parts = parts.into_iter();
-        for (other, _) in parts.clone() {
-            if self.layout != other.layout {
-                return Err(MergeError::Layouts);
-            }
-            if self.digester != other.digester {
-                return Err(MergeError::Digesters);
-            }
-        }
-        if self.layout.update() == Update::Conservative {
+        parts.clone().try_for_each(|(other, _)| self.check_addend(other))?;
+        let own = self.core_mut();
+        if own.layout.update() == Update::Conservative {
             return Err(MergeError::Conservative);
         }
         // A product is below 2^127, and sums saturate far outside the range of a counter.
-        let sum = |count: &dyn Fn(&CountMin<D, S>) -> u64| {
+        let sum = |count: &dyn Fn(&CountMin<S>) -> u64| {
             let sum = parts.clone().fold(0i128, |sum, (other, weight)| {
-                sum.saturating_add(i128::from(weight) * i128::from(count(other)))
+                sum.saturating_add(i128::from(weight) * i128::from(count(other.core())))
             });
             u64::try_from(sum).map_err(|_| MergeError::OutOfRange)
         };
         let total = sum(&|other| other.total)?;
-        for at in 0..self.counters.len() {
+        for at in 0..own.counters.len() {
             sum(&|other| other.counters.word(at))?;
         }
-        for at in 0..self.counters.len() {
-            self.counters[at] = sum(&|other| other.counters.word(at))?;
+        for at in 0..own.counters.len() {
+            own.counters[at] = sum(&|other| other.counters.word(at))?;
         }
-        self.total = total;
+        own.total = total;
         Ok(())
     }
+}
 
-    /// Forgets all counts.
-    pub fn clear(&mut self) {
+impl CountMin<Vec<u64>> {
+    fn add(&mut self, digest: Digest, count: u64) {
+        self.total = self.total.saturating_add(count);
+        match self.layout.update() {
+            Update::Plain => {
+                self.rows.for_each(digest, |location| {
+                    let counter = &mut self.counters[location];
+                    *counter = counter.saturating_add(count);
+                });
+            }
+            Update::Conservative => {
+                let enough = self.estimate(digest).saturating_add(count);
+                self.rows.for_each(digest, |location| {
+                    let counter = &mut self.counters[location];
+                    *counter = enough.max(*counter);
+                });
+            }
+        }
+    }
+}
+
+impl Build for CountMin<Vec<u64>> {
+    fn build(layout: CountMinLayout) -> Result<Self, BuildError> {
+        Ok(Self { layout, rows: Bands::new(layout), counters: zeroed(0, layout.counters())?, total: 0 })
+    }
+}
+
+impl<S> HasLayout for CountMin<S> {
+    type Layout = CountMinLayout;
+
+    fn layout(&self) -> CountMinLayout {
+        self.layout
+    }
+}
+
+impl Clear for CountMin<Vec<u64>> {
+    type Cleared = ();
+
+    fn clear(&mut self) {
         self.counters.fill(0);
         self.total = 0;
     }
 }
 
-impl<D, S: Words> CountMin<D, S> {
+impl<S: Words> CountMin<S> {
+    #[inline(always)]
+    fn estimate(&self, digest: Digest) -> u64 {
+        self.rows.fold(digest, u64::MAX, |least, location| least.min(self.counters.word(location)))
+    }
+
+    #[inline(always)]
+    fn prefetch_all(&self, digests: &[Digest]) {
+        if self.counters.len() * size_of::<u64>() < CACHED_BYTES {
+            return;
+        }
+        for &digest in digests {
+            self.rows.for_each(digest, |location| self.counters.prefetch(location));
+        }
+    }
+}
+
+impl<S: Words, D> Filter<CountMin<S>, D> {
     /// The estimated count of a key: an upper bound.
     #[inline]
     pub fn estimate<Q: ?Sized>(&self, key: &Q) -> u64
     where
         D: Digester<Q>,
     {
-        self.estimate_digest(self.digester.digest(key))
+        self.core().estimate(self.digest(key))
     }
 
     /// The estimated count of a digest's key: an upper bound.
     #[inline]
     pub fn estimate_digest(&self, digest: Digest) -> u64 {
-        self.rows.fold(digest, u64::MAX, |least, location| least.min(self.counters.word(location)))
+        self.core().estimate(digest)
     }
 
     /// Estimates many keys, prefetching if the sketch does not fit the cache; `answer` gets the
@@ -295,51 +301,29 @@ impl<D, S: Words> CountMin<D, S> {
     ) where
         D: Digester<Q>,
     {
-        in_batches(keys.into_iter().map(|key| self.digester.digest(key)), |digests| {
-            self.prefetch_all(digests);
-            for &digest in digests {
-                answer(self.estimate_digest(digest));
-            }
+        in_batches(keys.into_iter().map(|key| self.digest(key)), |digests| {
+            self.core().prefetch_all(digests);
+            digests.iter().for_each(|&digest| answer(self.core().estimate(digest)));
         });
-    }
-
-    #[inline(always)]
-    fn prefetch_all(&self, digests: &[Digest]) {
-        if self.byte_len() < CACHED_BYTES {
-            return;
-        }
-        for &digest in digests {
-            self.rows.for_each(digest, |location| self.counters.prefetch(location));
-        }
     }
 
     /// The sum of all counts that were added.
     pub fn total(&self) -> u64 {
-        self.total
-    }
-
-    /// The layout of the sketch.
-    pub fn layout(&self) -> CountMinLayout {
-        self.layout
-    }
-
-    /// The digester of its keys.
-    pub fn digester(&self) -> &D {
-        &self.digester
+        self.core().total
     }
 
     /// Reports whether nothing has been counted.
     pub fn is_empty(&self) -> bool {
-        self.total == 0
+        self.total() == 0
     }
 
     /// The number of bytes of its counters.
     pub fn byte_len(&self) -> usize {
-        self.counters.len() * size_of::<u64>()
+        self.core().counters.len() * size_of::<u64>()
     }
 }
 
-impl<D, S: Words> fmt::Debug for CountMin<D, S> {
+impl<S> fmt::Debug for CountMin<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CountMin")
             .field("width", &self.layout.width())
@@ -351,19 +335,15 @@ impl<D, S: Words> fmt::Debug for CountMin<D, S> {
     }
 }
 
-impl<D: PartialEq, S: Words, T: Words> PartialEq<CountMin<D, T>> for CountMin<D, S> {
-    /// Equal sketches have the same layout, digester, total and counters.
-    fn eq(&self, other: &CountMin<D, T>) -> bool {
+impl<S: Words, T: Words> Same<CountMin<T>> for CountMin<S> {
+    fn is_same(&self, other: &CountMin<T>) -> bool {
         self.layout == other.layout
-            && self.digester == other.digester
             && self.total == other.total
             && (0..self.counters.len()).all(|at| self.counters.word(at) == other.counters.word(at))
     }
 }
 
-impl<D: Eq, S: Words> Eq for CountMin<D, S> {}
-
-impl<'q, Q: ?Sized + 'q, D: Digester<Q> + Clone> Extend<&'q Q> for CountMinSketch<D> {
+impl<'q, Q: ?Sized + 'q, D: Digester<Q>> Extend<&'q Q> for CountMinSketch<D> {
     fn extend<I: IntoIterator<Item = &'q Q>>(&mut self, keys: I) {
         self.add_many(keys);
     }
@@ -389,13 +369,9 @@ fn decode_layout(block: &LayoutBlock) -> Result<(CountMinLayout, u64), LoadError
     }
 }
 
-impl<D: Identified> Saved for CountMinSketch<D> {
+impl<S: Words> SavedCore for CountMin<S> {
     const KIND: Kind = Kind::CountMin;
-    type Digester = D;
-
-    fn digester(&self) -> &D {
-        &self.digester
-    }
+    type Storage = S;
 
     fn layout_block(&self) -> LayoutBlock {
         let conservative = u64::from(self.layout.update() == Update::Conservative);
@@ -416,24 +392,9 @@ impl<D: Identified> Saved for CountMinSketch<D> {
         write_words(&self.counters, sink);
     }
 
-    fn read(digester: D, layout: &LayoutBlock, payload: &mut Payload<'_>) -> Result<Self, LoadError> {
+    fn read(layout: &LayoutBlock, source: &mut impl Source<S>) -> Result<Self, LoadError> {
         let (layout, total) = decode_layout(layout)?;
-        let counters = payload.words(layout.counters())?;
-        Ok(Self { layout, rows: Bands::new(layout), digester, counters, total })
-    }
-}
-
-impl<'a, D: Identified> Viewed<'a> for CountMin<D, LittleEndian<'a>> {
-    const KIND: Kind = Kind::CountMin;
-    type Digester = D;
-
-    fn over(digester: D, layout: &LayoutBlock, payload: LittleEndian<'a>) -> Result<Self, LoadError> {
-        let (layout, total) = decode_layout(layout)?;
-        if payload.len() as u64 != layout.counters() {
-            return Err(LoadError::Invalid {
-                what: "a Count-Min sketch with more or fewer counters than its layout",
-            });
-        }
-        Ok(Self { layout, rows: Bands::new(layout), digester, counters: payload, total })
+        let counters = source.take(layout.counters())?;
+        Ok(Self { layout, rows: Bands::new(layout), counters, total })
     }
 }

@@ -26,7 +26,7 @@ use super::{BuildError, Filter, MergeError, NotPresent};
 use crate::bits::{LittleEndian, OutOfMemory, Words};
 use crate::bytes::{Kind, LayoutBlock, LoadError, Source, View, write_words};
 use crate::hash::{Digest, Digester, Domain, Portable};
-use crate::layout::{BloomLayout, GrowingLayout, LayoutError};
+use crate::layout::{BloomLayout, GrowingLayout, LayoutError, Quantity};
 use crate::plan;
 
 /// The core of growing filters with layers `L`.
@@ -53,7 +53,7 @@ pub struct Layer<L> {
 }
 
 /// A core that can be a layer, in memory or in place.
-pub trait LayerCore: HasLayout + SavedCore {
+pub trait LayerCore: FilterCore + HasLayout + SavedCore {
     /// The kind of a growing filter with such layers.
     const GROWING: Kind;
     const MAX_LAYERS: usize;
@@ -299,7 +299,7 @@ impl<L: GrowLayer> Growing<L> {
     fn grow(&mut self, digest: Digest, most_bytes: u64) -> Result<(), BuildError> {
         if self.layers.len() >= L::MAX_LAYERS {
             let (expected, found) = (L::MAX_LAYERS as u64, L::MAX_LAYERS as u64 + 1);
-            return Err(LayoutError::TooLarge { what: "layers", expected, found }.into());
+            return Err(LayoutError::TooLarge { what: Quantity::Layers, expected, found }.into());
         }
         let out_of_reach = LayoutError::OutOfReach { rate: self.layout.rate(), items: self.len() };
         let newest = self.layers.last().expect("there is a first layer");

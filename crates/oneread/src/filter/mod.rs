@@ -30,7 +30,7 @@
 pub(crate) mod batch;
 mod blocked;
 mod bloom;
-mod cores;
+pub(crate) mod cores;
 mod count_min;
 mod counting;
 pub(crate) mod distinct;
@@ -45,7 +45,7 @@ mod simd;
 
 pub use blocked::{AtomicBlockedBloomFilter, BlockedBloomFilter, BlockedView};
 pub use bloom::{AtomicBloomFilter, BloomFilter, BloomView};
-pub use count_min::{CountMin, CountMinSketch, CountMinView};
+pub use count_min::{CountMinSketch, CountMinView};
 pub use counting::{CountingBloomFilter, CountingView};
 pub use dleft::{AtomicDLeftFilter, DLeftFilter, DLeftStatistics, DLeftView};
 pub use dleft_counting::{
@@ -67,6 +67,7 @@ pub use placed::{PlacedFilter, PlacedView, PlacementError};
 pub mod generic {
     pub use super::blocked::Blocked;
     pub use super::bloom::Bloom;
+    pub use super::count_min::CountMin;
     pub use super::counting::CountingBloom;
     pub use super::dleft::DLeft;
     pub use super::dleft_counting::DLeftCounting;

@@ -1,7 +1,7 @@
 //! How a blocked Bloom filter is laid out.
 
 use super::error::check_places;
-use super::{LayoutError, MAX_PLACES};
+use super::{LayoutError, MAX_PLACES, Quantity};
 
 /// A Bloom filter in cache-line blocks: a key sets one bit in each of its block's eight words.
 ///
@@ -38,7 +38,7 @@ impl BlockedLayout {
     /// # Errors
     /// If there are no blocks or more than [`MAX_BLOCKS`](Self::MAX_BLOCKS).
     pub fn new(blocks: u64) -> Result<Self, LayoutError> {
-        check_places("blocks", blocks, Self::MAX_BLOCKS)?;
+        check_places(Quantity::Blocks, blocks, Self::MAX_BLOCKS)?;
         Ok(Self { blocks })
     }
 

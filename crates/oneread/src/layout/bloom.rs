@@ -3,7 +3,7 @@
 use crate::hash::probes::SchemeName;
 
 use super::error::{check_hashes, check_places, places_used};
-use super::{LayoutError, MAX_PLACES};
+use super::{LayoutError, MAX_PLACES, Quantity};
 
 /// A Bloom filter's bits, hash functions and probe scheme.
 ///
@@ -38,7 +38,7 @@ impl BloomLayout {
     /// If there are no bits or more than [`MAX_PLACES`], no hashes or more than
     /// [`MAX_HASHES`](super::MAX_HASHES).
     pub fn new(bits: u64, hashes: u32) -> Result<Self, LayoutError> {
-        check_places("bits", bits, MAX_PLACES)?;
+        check_places(Quantity::Bits, bits, MAX_PLACES)?;
         check_hashes(hashes)?;
         Ok(Self { bits, hashes, scheme: SchemeName::default() })
     }

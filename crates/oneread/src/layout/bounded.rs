@@ -1,7 +1,7 @@
 //! How a bounded map is laid out.
 
 use super::error::check_places;
-use super::{LayoutError, MAX_PLACES};
+use super::{LayoutError, MAX_PLACES, Quantity};
 
 /// The lines of a bounded map, and its capacity in items.
 ///
@@ -47,10 +47,10 @@ impl BoundedLayout {
     /// more items than slots.
     pub fn new(capacity: u64, home_lines: u64, last_lines: u64) -> Result<Self, LayoutError> {
         for lines in [home_lines, last_lines] {
-            check_places("lines", lines, MAX_PLACES / Self::LINE_SLOTS / 2)?;
+            check_places(Quantity::Lines, lines, MAX_PLACES / Self::LINE_SLOTS / 2)?;
         }
         let layout = Self { capacity, home_lines, last_lines };
-        check_places("items", capacity, layout.slots())?;
+        check_places(Quantity::Items, capacity, layout.slots())?;
         Ok(layout)
     }
 
@@ -61,7 +61,7 @@ impl BoundedLayout {
     /// # Errors
     /// If there are no items, or too many.
     pub fn for_capacity(items: u64) -> Result<Self, LayoutError> {
-        check_places("items", items, MAX_PLACES / 4)?;
+        check_places(Quantity::Items, items, MAX_PLACES / 4)?;
         let (slots, of_a_line) = (items * 100, Self::PERCENT * Self::LINE_SLOTS);
         let lines = slots / of_a_line;
         let last = lines.div_ceil(Self::HOME_LINES_A_LAST_LINE + 1).max(1);

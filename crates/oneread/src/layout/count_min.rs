@@ -1,7 +1,7 @@
 //! How a count-min sketch is laid out.
 
 use super::error::{check_hashes, check_places};
-use super::{LayoutError, MAX_PLACES};
+use super::{LayoutError, MAX_PLACES, Quantity};
 
 /// Which of an item's counters an update raises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -58,9 +58,9 @@ impl CountMinLayout {
     /// If a row has no counters, if there are no rows or more than
     /// [`MAX_HASHES`](super::MAX_HASHES), or if there are more than [`MAX_PLACES`] counters in all.
     pub fn new(width: u64, depth: u32) -> Result<Self, LayoutError> {
-        check_places("counters a row", width, MAX_PLACES)?;
+        check_places(Quantity::CountersPerRow, width, MAX_PLACES)?;
         check_hashes(depth)?;
-        check_places("counters", width * u64::from(depth), MAX_PLACES)?;
+        check_places(Quantity::Counters, width * u64::from(depth), MAX_PLACES)?;
         Ok(Self { width, depth, update: Update::default(), rows: Rows::default() })
     }
 

@@ -3,7 +3,7 @@
 use crate::hash::probes::SchemeName;
 
 use super::error::{check_hashes, check_places, places_used};
-use super::{LayoutError, MAX_PLACES};
+use super::{LayoutError, MAX_PLACES, Quantity};
 
 /// What an item does to a counter that two of its probes share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -59,7 +59,7 @@ impl CountingLayout {
     /// If there are no counters or more than [`MAX_PLACES`], no hashes or more than
     /// [`MAX_HASHES`](super::MAX_HASHES), or if a counter has fewer than 2 or more than 8 bits.
     pub fn new(counters: u64, hashes: u32, counter_bits: u32) -> Result<Self, LayoutError> {
-        check_places("counters", counters, MAX_PLACES)?;
+        check_places(Quantity::Counters, counters, MAX_PLACES)?;
         check_hashes(hashes)?;
         if !(Self::MIN_COUNTER_BITS..=Self::MAX_COUNTER_BITS).contains(&counter_bits) {
             return Err(LayoutError::CounterBits {

@@ -1,7 +1,7 @@
 //! How a d-left filter is laid out.
 
 use super::error::check_places;
-use super::{LayoutError, MAX_PLACES};
+use super::{LayoutError, MAX_PLACES, Quantity};
 
 /// Which of several equally good places is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -157,7 +157,7 @@ impl DLeftLayout {
     /// If there are no sub-tables or more than [`MAX_SUBTABLES`](Self::MAX_SUBTABLES), no buckets
     /// or more bits in all than [`MAX_PLACES`].
     pub fn new(subtables: u32, buckets_each: u64, bucket_bits: BucketBits) -> Result<Self, LayoutError> {
-        check_places("sub-tables", u64::from(subtables), Self::MAX_SUBTABLES as u64)?;
+        check_places(Quantity::Subtables, u64::from(subtables), Self::MAX_SUBTABLES as u64)?;
         let subtables = subtables as usize;
         Self::uneven(&[buckets_each; Self::MAX_SUBTABLES][..subtables], bucket_bits)
     }
@@ -171,18 +171,18 @@ impl DLeftLayout {
     /// As [`new`](Self::new), and if a sub-table is more than [`MAX_RATIO`](Self::MAX_RATIO) times
     /// as large as another.
     pub fn uneven(buckets: &[u64], bucket_bits: BucketBits) -> Result<Self, LayoutError> {
-        check_places("sub-tables", buckets.len() as u64, Self::MAX_SUBTABLES as u64)?;
+        check_places(Quantity::Subtables, buckets.len() as u64, Self::MAX_SUBTABLES as u64)?;
         let most = MAX_PLACES / u64::from(bucket_bits.bits());
         for &found in buckets {
-            check_places("buckets", found, most)?;
+            check_places(Quantity::Buckets, found, most)?;
         }
         // At most eight times 2^40: no overflow.
-        check_places("buckets", buckets.iter().sum(), most)?;
+        check_places(Quantity::Buckets, buckets.iter().sum(), most)?;
         let (smallest, largest) = buckets
             .iter()
             .fold((u64::MAX, 0), |(smallest, largest), &size| (smallest.min(size), largest.max(size)));
         let most = smallest * Self::MAX_RATIO;
-        check_places("buckets in the largest sub-table (16 times the smallest)", largest, most)?;
+        check_places(Quantity::BucketsOfLargestSubtable, largest, most)?;
         let mut layout = Self {
             buckets: [0; Self::MAX_SUBTABLES],
             subtables: buckets.len(),
@@ -206,7 +206,7 @@ impl DLeftLayout {
     /// # Errors
     /// If there are no pages, or more than [`MAX_PAGES`](Self::MAX_PAGES).
     pub fn paged(pages: u64, bucket_bits: BucketBits) -> Result<Self, LayoutError> {
-        check_places("pages", pages, Self::MAX_PAGES)?;
+        check_places(Quantity::Pages, pages, Self::MAX_PAGES)?;
         let buckets = match bucket_bits {
             BucketBits::Bits64 => [254, 128, 128],
             BucketBits::Bits128 => [127, 64, 64],
@@ -225,9 +225,9 @@ impl DLeftLayout {
     /// # Errors
     /// If the group is 0 or more than [`MAX_GROUP`](Self::MAX_GROUP), or larger than a sub-table.
     pub fn with_group(mut self, group: u32) -> Result<Self, LayoutError> {
-        check_places("buckets in a group", u64::from(group), u64::from(Self::MAX_GROUP))?;
+        check_places(Quantity::BucketsPerGroup, u64::from(group), u64::from(Self::MAX_GROUP))?;
         for buckets in &mut self.buckets[..self.subtables] {
-            check_places("buckets in a group (those of a sub-table)", u64::from(group), *buckets)?;
+            check_places(Quantity::BucketsPerGroup, u64::from(group), *buckets)?;
             *buckets -= *buckets % u64::from(group);
         }
         Ok(Self { group, ..self })

@@ -1,7 +1,7 @@
 //! How a d-left filter that can delete is laid out.
 
 use super::error::check_places;
-use super::{LayoutError, MAX_PLACES};
+use super::{LayoutError, MAX_PLACES, Quantity};
 
 /// How long the remainders in a bucket are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -109,9 +109,9 @@ impl DLeftCountingLayout {
     /// If there are no sub-tables or more than [`MAX_SUBTABLES`](Self::MAX_SUBTABLES), no buckets,
     /// or more bits in all than [`MAX_PLACES`].
     pub fn new(subtables: u32, buckets_each: u64) -> Result<Self, LayoutError> {
-        check_places("sub-tables", u64::from(subtables), u64::from(Self::MAX_SUBTABLES))?;
+        check_places(Quantity::Subtables, u64::from(subtables), u64::from(Self::MAX_SUBTABLES))?;
         let most = MAX_PLACES / u64::from(Self::BUCKET_BITS) / u64::from(subtables);
-        check_places("buckets", buckets_each, most)?;
+        check_places(Quantity::Buckets, buckets_each, most)?;
         Ok(Self {
             subtables,
             buckets_each,

@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::hash::probes::SchemeName;
 
-use super::{MAX_HASHES, MAX_PLACES};
+use super::{MAX_HASHES, MAX_PLACES, Quantity};
 
 /// Parameters no structure can have, or a goal no layout can meet.
 ///
@@ -18,17 +18,15 @@ use super::{MAX_HASHES, MAX_PLACES};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum LayoutError {
-    /// A structure without any of these: `bits`, `blocks`, `buckets`, `cells`, `counters`,
-    /// `counters a row`, `filters`, `fingerprint bits`, `items`, `levels`, `lines`, `slots`, `slots
-    /// a bucket`, `sub-tables`.
+    /// A structure without any of these.
     Zero {
         /// What there must be at least one of.
-        what: &'static str,
+        what: Quantity,
     },
     /// More of these than one structure may have.
     TooLarge {
-        /// What there are too many of, in the words of [`Zero`](Self::Zero), or "layers".
-        what: &'static str,
+        /// What there are too many of.
+        what: Quantity,
         /// The most there may be.
         expected: u64,
         /// The number requested; `u64::MAX` also stands for anything above it.
@@ -75,8 +73,8 @@ pub enum LayoutError {
     },
     /// A rate, an error or a ratio that is not strictly between 0 and 1.
     Fraction {
-        /// Which number: "rate", "tightening", "epsilon", "delta".
-        what: &'static str,
+        /// Which number.
+        what: Quantity,
         /// The number; may be NaN.
         found: f64,
     },
@@ -130,12 +128,9 @@ impl fmt::Display for LayoutError {
         match self {
             Self::Zero { what } => write!(f, "expected at least 1 of: {what}; found 0: ask for one or more"),
             Self::TooLarge { what, expected, found } => {
-                // What grows with the set can be divided; a matter of shape, such as slots per
-                // bucket, cannot.
-                let advice = match *what {
-                    "bits" | "blocks" | "buckets" | "cells" | "counters" | "counters a row" | "items"
-                    | "layers" | "lines" | "slots" => "ask for fewer, or divide the set among several",
-                    _ => "ask for fewer",
+                let advice = match what.grows_with_the_set() {
+                    true => "ask for fewer, or divide the set among several",
+                    false => "ask for fewer",
                 };
                 write!(f, "expected at most {expected} {what}, found {found}: {advice}")
             }
@@ -210,7 +205,7 @@ impl fmt::Display for LayoutError {
 impl core::error::Error for LayoutError {}
 
 /// Checks a number of places.
-pub(super) fn check_places(what: &'static str, found: u64, most: u64) -> Result<(), LayoutError> {
+pub(super) fn check_places(what: Quantity, found: u64, most: u64) -> Result<(), LayoutError> {
     match found {
         0 => Err(LayoutError::Zero { what }),
         _ if found > most => Err(LayoutError::TooLarge { what, expected: most, found }),
@@ -228,7 +223,7 @@ pub(super) fn check_hashes(found: u32) -> Result<(), LayoutError> {
 }
 
 /// Checks a rate, an error or a ratio: strictly between 0 and 1, which excludes NaN.
-pub(crate) fn check_fraction(what: &'static str, found: f64) -> Result<(), LayoutError> {
+pub(crate) fn check_fraction(what: Quantity, found: f64) -> Result<(), LayoutError> {
     if found > 0.0 && found < 1.0 { Ok(()) } else { Err(LayoutError::Fraction { what, found }) }
 }
 

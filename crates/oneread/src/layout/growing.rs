@@ -1,7 +1,7 @@
 //! How a Bloom filter that grows is laid out.
 
 use super::error::{check_fraction, check_places};
-use super::{LayoutError, MAX_PLACES};
+use super::{LayoutError, MAX_PLACES, Quantity};
 
 /// Layers of Bloom filters, each larger and stricter than the one before, for a set of unknown
 /// size.
@@ -54,8 +54,8 @@ impl GrowingLayout {
     /// If there are no first items or more than [`MAX_PLACES`], or if the rate is not between 0 and
     /// 1.
     pub fn new(first_items: u64, rate: f64) -> Result<Self, LayoutError> {
-        check_places("items", first_items, MAX_PLACES)?;
-        check_fraction("rate", rate)?;
+        check_places(Quantity::Items, first_items, MAX_PLACES)?;
+        check_fraction(Quantity::Rate, rate)?;
         Ok(Self { first_items, rate, growth: Self::GROWTH, tightening: Self::TIGHTENING })
     }
 
@@ -75,7 +75,7 @@ impl GrowingLayout {
     /// # Errors
     /// If the tightening is not between 0 and 1.
     pub fn with_tightening(self, tightening: f64) -> Result<Self, LayoutError> {
-        check_fraction("tightening", tightening)?;
+        check_fraction(Quantity::Tightening, tightening)?;
         Ok(Self { tightening, ..self })
     }
 
@@ -101,9 +101,9 @@ impl GrowingLayout {
             // Items at least double, so that this ends after 46 rounds, whatever the index.
             items = items.saturating_mul(u64::from(self.growth));
             rate *= self.tightening;
-            check_places("items", items, MAX_PLACES)?;
+            check_places(Quantity::Items, items, MAX_PLACES)?;
         }
-        check_fraction("rate", rate)?;
+        check_fraction(Quantity::Rate, rate)?;
         Ok((items, rate))
     }
 }

@@ -1,7 +1,7 @@
 //! How a line filter is laid out.
 
 use super::error::check_places;
-use super::{LayoutError, MAX_PLACES};
+use super::{LayoutError, MAX_PLACES, Quantity};
 
 /// A filter of cache lines, each a bucket of fingerprints.
 ///
@@ -69,7 +69,7 @@ impl LineLayout {
         if !Self::REMAINDER_BITS.contains(&remainder_bits) {
             return Err(LayoutError::RemainderBits { found: remainder_bits });
         }
-        check_places("lines", lines, Self::MAX_LINES)?;
+        check_places(Quantity::Lines, lines, Self::MAX_LINES)?;
         Ok(Self { remainder_bits, lines })
     }
 

@@ -1,7 +1,7 @@
 //! How a list of the keys at the deepest levels is laid out.
 
 use super::error::check_places;
-use super::{LayoutError, MultilevelLayout};
+use super::{LayoutError, MultilevelLayout, Quantity};
 
 /// A list that replaces the filters of the deepest levels: the string and the level of each key
 /// there.
@@ -55,10 +55,10 @@ impl ListLayout {
     /// If one of these is 0, or more than [`MultilevelLayout::MAX_LEVELS`],
     /// [`MAX_ITEMS`](Self::MAX_ITEMS) or [`MAX_FINGERPRINT_BITS`](Self::MAX_FINGERPRINT_BITS).
     pub fn new(levels: usize, items: u64, fingerprint_bits: u32) -> Result<Self, LayoutError> {
-        check_places("levels", levels as u64, MultilevelLayout::MAX_LEVELS as u64)?;
-        check_places("items", items, Self::MAX_ITEMS)?;
+        check_places(Quantity::Levels, levels as u64, MultilevelLayout::MAX_LEVELS as u64)?;
+        check_places(Quantity::Items, items, Self::MAX_ITEMS)?;
         let most_bits = Self::MAX_FINGERPRINT_BITS.into();
-        check_places("fingerprint bits", fingerprint_bits.into(), most_bits)?;
+        check_places(Quantity::FingerprintBits, fingerprint_bits.into(), most_bits)?;
         Ok(Self { levels, items, fingerprint_bits })
     }
 

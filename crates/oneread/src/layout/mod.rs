@@ -46,10 +46,13 @@ mod line;
 mod list;
 mod moves;
 mod multilevel;
+mod quantity;
 #[cfg(feature = "serde")]
 mod serde;
 mod summary;
 
+#[doc(inline)]
+pub use crate::bits::OutOfMemory;
 pub use blocked::BlockedLayout;
 pub use bloom::BloomLayout;
 pub use bounded::BoundedLayout;
@@ -66,6 +69,7 @@ pub use line::LineLayout;
 pub use list::ListLayout;
 pub use moves::{HintChain, HintRule, Hints, Keep, Maps, Moves, OnCrisis, Restriction};
 pub use multilevel::MultilevelLayout;
+pub use quantity::Quantity;
 pub(crate) use summary::CellPacking;
 pub use summary::{
     CountingCellsLayout, CountingFiltersLayout, InterpolationLayout, MultipleFiltersLayout,

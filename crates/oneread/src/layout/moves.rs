@@ -1,7 +1,7 @@
 //! What a multilevel table does when items collide, are removed, or find no room.
 
 use super::error::check_places;
-use super::{LayoutError, MultilevelLayout, Ties};
+use super::{LayoutError, MultilevelLayout, Quantity, Ties};
 
 /// Which items a multilevel table moves, and when.
 ///
@@ -178,23 +178,19 @@ impl Restriction {
 
     /// Checks whether a table of these levels can be restricted so.
     pub(super) fn check(self, layout: &MultilevelLayout) -> Result<(), LayoutError> {
-        check_places("children of a bucket", u64::from(self.fanout), u64::from(Self::MAX_FANOUT))?;
+        check_places(Quantity::Children, u64::from(self.fanout), u64::from(Self::MAX_FANOUT))?;
         if self.maps == Maps::Nested {
-            check_places("children of a bucket (with nested maps)", u64::from(self.fanout), 1)?;
+            check_places(Quantity::Children, u64::from(self.fanout), 1)?;
         }
-        check_places("slots a bucket (with restricted hashing)", u64::from(layout.slots()), 1)?;
+        check_places(Quantity::SlotsPerBucket, u64::from(layout.slots()), 1)?;
         let below = layout.levels()[1..].iter().try_fold(1u64, |below, _| {
             let below = below * u64::from(self.fanout);
-            check_places("last buckets below a first one", below, Self::MAX_BELOW).map(|()| below)
+            check_places(Quantity::LastBuckets, below, Self::MAX_BELOW).map(|()| below)
         });
         below?;
         if self.maps == Maps::Shifts {
             for &buckets in &layout.levels()[1..] {
-                check_places(
-                    "buckets for each child of a bucket",
-                    buckets / u64::from(self.fanout),
-                    u64::MAX,
-                )?;
+                check_places(Quantity::BucketsPerChild, buckets / u64::from(self.fanout), u64::MAX)?;
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::error::{check_fraction, check_places};
-use super::{HintRule, Keep, LayoutError, MAX_PLACES, Moves, OnCrisis, Restriction};
+use super::{HintRule, Keep, LayoutError, MAX_PLACES, Moves, OnCrisis, Quantity, Restriction};
 
 /// A multilevel hash table's buckets per level, slots per bucket, stash and moves.
 ///
@@ -63,14 +63,14 @@ impl MultilevelLayout {
     /// buckets, or if there are more than [`MAX_PLACES`] in all.
     pub fn new(levels: impl Into<Vec<u64>>) -> Result<Self, LayoutError> {
         let levels = levels.into();
-        check_places("levels", levels.len() as u64, Self::MAX_LEVELS as u64)?;
+        check_places(Quantity::Levels, levels.len() as u64, Self::MAX_LEVELS as u64)?;
         let mut all: u64 = 0;
         for &buckets in &levels {
-            check_places("buckets", buckets, MAX_PLACES)?;
+            check_places(Quantity::Buckets, buckets, MAX_PLACES)?;
             // At most 64 terms of 2^46.
             all += buckets;
         }
-        check_places("buckets", all, MAX_PLACES)?;
+        check_places(Quantity::Buckets, all, MAX_PLACES)?;
         Ok(Self {
             levels,
             slots: 1,
@@ -88,7 +88,7 @@ impl MultilevelLayout {
     /// # Errors
     /// If the ratio is not between 0 and 1, and as [`new`](Self::new).
     pub fn geometric(first: u64, ratio: f64, levels: u32) -> Result<Self, LayoutError> {
-        check_places("buckets", first, MAX_PLACES)?;
+        check_places(Quantity::Buckets, first, MAX_PLACES)?;
         Self::geometric_sizes(first as f64, ratio, levels)
     }
 
@@ -98,13 +98,13 @@ impl MultilevelLayout {
     /// If there are no items or more than [`MAX_PLACES`], if c1·n is not a valid number of buckets,
     /// if c2 is not between 0 and 1, and as [`new`](Self::new).
     pub fn for_items(items: u64, c1: f64, c2: f64, levels: u32) -> Result<Self, LayoutError> {
-        check_places("items", items, MAX_PLACES)?;
+        check_places(Quantity::Items, items, MAX_PLACES)?;
         Self::geometric_sizes(c1 * items as f64, c2, levels)
     }
 
     fn geometric_sizes(first: f64, ratio: f64, levels: u32) -> Result<Self, LayoutError> {
-        check_fraction("ratio", ratio)?;
-        check_places("levels", u64::from(levels), Self::MAX_LEVELS as u64)?;
+        check_fraction(Quantity::Ratio, ratio)?;
+        check_places(Quantity::Levels, u64::from(levels), Self::MAX_LEVELS as u64)?;
         let mut exact = first;
         let mut sizes = Vec::new();
         for _ in 0..levels {
@@ -120,8 +120,8 @@ impl MultilevelLayout {
     /// If a bucket has no slots or more than [`MAX_SLOTS`](Self::MAX_SLOTS), or if there are more
     /// than [`MAX_PLACES`] in all.
     pub fn with_slots(self, slots: u32) -> Result<Self, LayoutError> {
-        check_places("slots a bucket", u64::from(slots), u64::from(Self::MAX_SLOTS))?;
-        check_places("slots", self.buckets() * u64::from(slots), MAX_PLACES)?;
+        check_places(Quantity::SlotsPerBucket, u64::from(slots), u64::from(Self::MAX_SLOTS))?;
+        check_places(Quantity::Slots, self.buckets() * u64::from(slots), MAX_PLACES)?;
         Self { slots, ..self }.checked()
     }
 
@@ -132,7 +132,7 @@ impl MultilevelLayout {
     pub fn with_stash(self, stash: u32) -> Result<Self, LayoutError> {
         if stash > Self::MAX_STASH {
             let expected = u64::from(Self::MAX_STASH);
-            return Err(LayoutError::TooLarge { what: "items in the stash", expected, found: stash.into() });
+            return Err(LayoutError::TooLarge { what: Quantity::StashItems, expected, found: stash.into() });
         }
         Ok(Self { stash, ..self })
     }
@@ -155,7 +155,7 @@ impl MultilevelLayout {
     /// If a rebuild has no attempts or more than [`MAX_ATTEMPTS`](OnCrisis::MAX_ATTEMPTS).
     pub fn with_crisis(self, on_crisis: OnCrisis) -> Result<Self, LayoutError> {
         if let OnCrisis::Rebuild { attempts } = on_crisis {
-            check_places("attempts to rebuild", attempts.into(), OnCrisis::MAX_ATTEMPTS.into())?;
+            check_places(Quantity::Rebuilds, attempts.into(), OnCrisis::MAX_ATTEMPTS.into())?;
         }
         Ok(Self { on_crisis, ..self })
     }
@@ -165,7 +165,7 @@ impl MultilevelLayout {
         if self.moves.hints().is_some() {
             // A hint is a 32-bit number; a stash of any size fits above these.
             const MAX_HINTED: u64 = u32::MAX as u64 - MultilevelLayout::MAX_STASH as u64 - 1;
-            check_places("slots (with hints)", self.capacity(), MAX_HINTED)?;
+            check_places(Quantity::Slots, self.capacity(), MAX_HINTED)?;
         }
         if let Some(restriction) = self.moves.restriction() {
             restriction.check(&self)?;

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use crate::hash::probes::SchemeName;
 
 use super::error::{check_hashes, check_places, places_used};
-use super::{Counting, CountingLayout, LayoutError, ListLayout, MAX_PLACES, MultilevelLayout};
+use super::{Counting, CountingLayout, LayoutError, ListLayout, MAX_PLACES, MultilevelLayout, Quantity};
 
 /// A summary of one of the three kinds.
 ///
@@ -86,7 +86,11 @@ impl InterpolationLayout {
     /// # Errors
     /// If there are no bits or more than [`MAX_FINGERPRINT_BITS`](Self::MAX_FINGERPRINT_BITS).
     pub fn new(fingerprint_bits: u32) -> Result<Self, LayoutError> {
-        check_places("fingerprint bits", u64::from(fingerprint_bits), u64::from(Self::MAX_FINGERPRINT_BITS))?;
+        check_places(
+            Quantity::FingerprintBits,
+            u64::from(fingerprint_bits),
+            u64::from(Self::MAX_FINGERPRINT_BITS),
+        )?;
         Ok(Self { fingerprint_bits })
     }
 
@@ -142,7 +146,7 @@ impl SingleFilterLayout {
     /// If there are no cells or more than [`MAX_PLACES`], no hashes or more than
     /// [`MAX_HASHES`](super::MAX_HASHES), or fewer cells than hashes.
     pub fn new(cells: u64, hashes: u32) -> Result<Self, LayoutError> {
-        check_places("cells", cells, MAX_PLACES)?;
+        check_places(Quantity::Cells, cells, MAX_PLACES)?;
         check_hashes(hashes)?;
         Ok(Self { cells: places_used(SchemeName::IndependentBands, cells, hashes)?, hashes })
     }
@@ -221,13 +225,13 @@ impl MultipleFiltersLayout {
     /// [`MAX_PLACES`] bits in all.
     pub fn new(filters: impl Into<Vec<(u64, u32)>>) -> Result<Self, LayoutError> {
         let filters = filters.into();
-        check_places("filters", filters.len() as u64, MultilevelLayout::MAX_LEVELS as u64)?;
+        check_places(Quantity::Filters, filters.len() as u64, MultilevelLayout::MAX_LEVELS as u64)?;
         for &(bits, hashes) in &filters {
-            check_places("bits", bits, MAX_PLACES)?;
+            check_places(Quantity::Bits, bits, MAX_PLACES)?;
             check_hashes(hashes)?;
         }
         let layout = Self { filters, list: None };
-        check_places("bits", layout.bits(), MAX_PLACES)?;
+        check_places(Quantity::Bits, layout.bits(), MAX_PLACES)?;
         Ok(layout)
     }
 
@@ -238,8 +242,8 @@ impl MultipleFiltersLayout {
     /// bits in all.
     pub fn with_list(self, list: ListLayout) -> Result<Self, LayoutError> {
         let layout = Self { list: Some(list), ..self };
-        check_places("levels", layout.level_count() as u64, MultilevelLayout::MAX_LEVELS as u64)?;
-        check_places("bits", layout.bits(), MAX_PLACES)?;
+        check_places(Quantity::Levels, layout.level_count() as u64, MultilevelLayout::MAX_LEVELS as u64)?;
+        check_places(Quantity::Bits, layout.bits(), MAX_PLACES)?;
         Ok(layout)
     }
 
@@ -400,9 +404,9 @@ impl CountingCellsLayout {
     /// bits or more than 8, or if there are more than [`MAX_PLACES`] counters in all.
     pub fn new(filter: SingleFilterLayout, counter_bits: impl Into<Vec<u32>>) -> Result<Self, LayoutError> {
         let counter_bits = counter_bits.into();
-        check_places("levels", counter_bits.len() as u64, MultilevelLayout::MAX_LEVELS as u64)?;
+        check_places(Quantity::Levels, counter_bits.len() as u64, MultilevelLayout::MAX_LEVELS as u64)?;
         counter_bits.iter().try_for_each(|&bits| check_counter_bits(bits))?;
-        check_places("counters", filter.cells() * counter_bits.len() as u64, MAX_PLACES)?;
+        check_places(Quantity::Counters, filter.cells() * counter_bits.len() as u64, MAX_PLACES)?;
         Ok(Self { filter, counter_bits })
     }
 

@@ -9,7 +9,7 @@
 //! formula has a Poisson J and k probes anywhere in the block. One bit in each of eight words is
 //! the "split block" of Apache Parquet and Impala, here with 64-bit words.
 
-use crate::layout::{BlockedLayout, LayoutError, check_fraction};
+use crate::layout::{BlockedLayout, LayoutError, Quantity, check_fraction};
 
 use super::binomial::{self, NEGLIGIBLE};
 use super::float::{ceil, expm1, floor, ln_1p};
@@ -140,7 +140,7 @@ fn found_in_block(items: f64) -> f64 {
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 pub fn for_rate(items: u64, rate: f64) -> Result<BlockedLayout, LayoutError> {
-    check_fraction("rate", rate)?;
+    check_fraction(Quantity::Rate, rate)?;
     let items = items.max(1);
     let meets = |blocks| {
         BlockedLayout::new(blocks).is_ok_and(|layout| false_positive_probability(layout, items) <= rate)

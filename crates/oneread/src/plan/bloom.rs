@@ -12,7 +12,7 @@
 use core::f64::consts::LN_2;
 
 use crate::hash::probes::SchemeName;
-use crate::layout::{BloomLayout, LayoutError, MAX_HASHES, MAX_PLACES, check_fraction};
+use crate::layout::{BloomLayout, LayoutError, MAX_HASHES, MAX_PLACES, Quantity, check_fraction};
 
 use super::float::{ceil, exp, expm1, floor, ln, ln_1p, ln_one_minus_exp, ln_sum};
 use super::search::least_near;
@@ -328,7 +328,7 @@ pub fn for_rate(items: u64, rate: f64) -> Result<BloomLayout, LayoutError> {
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 pub fn for_rate_with(items: u64, rate: f64, scheme: SchemeName) -> Result<BloomLayout, LayoutError> {
-    check_fraction("rate", rate)?;
+    check_fraction(Quantity::Rate, rate)?;
     let items = items.max(1);
     let limit = |hashes: u32| limit_of_bits(items, rate, hashes);
     let start = (1..=MAX_HASHES).min_by(|&a, &b| limit(a).total_cmp(&limit(b))).unwrap_or(1);
@@ -369,7 +369,7 @@ pub fn for_rate_and_hashes(
     hashes: u32,
     scheme: SchemeName,
 ) -> Result<BloomLayout, LayoutError> {
-    check_fraction("rate", rate)?;
+    check_fraction(Quantity::Rate, rate)?;
     BloomLayout::new(1, hashes)?;
     let items = items.max(1);
     match fewest_bits(items, rate, hashes, scheme) {

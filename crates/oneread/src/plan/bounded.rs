@@ -22,7 +22,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::mem;
 
-use crate::layout::{BoundedLayout, LayoutError};
+use crate::layout::{BoundedLayout, LayoutError, Quantity};
 
 use super::OutOfRange;
 use super::error::check;
@@ -130,7 +130,7 @@ pub fn churned(layout: &BoundedLayout) -> Result<BoundedPlan, OutOfRange> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn for_churn(items: u64, probability: f64) -> Result<BoundedLayout, LayoutError> {
-    crate::layout::check_fraction("rate", probability)?;
+    crate::layout::check_fraction(Quantity::Rate, probability)?;
     let usual = BoundedLayout::for_capacity(items)?;
     let lines = usual.home_lines() + usual.last_lines();
     let out_of_reach = LayoutError::OutOfReach { rate: probability, items };

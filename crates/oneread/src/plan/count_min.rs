@@ -55,7 +55,7 @@
 
 use core::f64::consts::E;
 
-use crate::layout::{CountMinLayout, LayoutError, check_fraction};
+use crate::layout::{CountMinLayout, LayoutError, Quantity, check_fraction};
 
 use super::float::{ceil, exp, ln};
 
@@ -79,8 +79,8 @@ use super::float::{ceil, exp, ln};
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 pub fn for_error(epsilon: f64, delta: f64) -> Result<CountMinLayout, LayoutError> {
-    check_fraction("epsilon", epsilon)?;
-    check_fraction("delta", delta)?;
+    check_fraction(Quantity::Epsilon, epsilon)?;
+    check_fraction(Quantity::Delta, delta)?;
     // A float above the range becomes the largest number, which is still too large.
     CountMinLayout::new(ceil(E / epsilon) as u64, ceil(-ln(delta)) as u32)
 }

@@ -5,7 +5,7 @@
 //! of fingerprints nor past removals matter. This is exact. The number of guests, and so how often
 //! a lookup reads a second line, is modelled.
 
-use crate::layout::{GrowingLayout, LayoutError, LineLayout, check_fraction};
+use crate::layout::{GrowingLayout, LayoutError, LineLayout, Quantity, check_fraction};
 
 #[cfg(feature = "std")]
 use super::float::sqrt;
@@ -114,7 +114,7 @@ fn missing_on_average(mean: f64, slots: u32) -> f64 {
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 pub fn for_rate(items: u64, rate: f64) -> Result<LineLayout, LayoutError> {
-    check_fraction("rate", rate)?;
+    check_fraction(Quantity::Rate, rate)?;
     let items = items.max(1);
     let smallest = |bits: u32| -> Option<LineLayout> {
         let by_slots = lines_for(items, bits);

@@ -7,7 +7,7 @@
 
 use super::BuildError;
 use crate::bits::{Counters, Words, counter_words, zero_words};
-use crate::layout::{CellPacking, CountingCellsLayout, LayoutError};
+use crate::layout::{CellPacking, CountingCellsLayout, LayoutError, Quantity};
 use alloc::vec::Vec;
 
 /// The number of values of a cell packed three per byte.
@@ -55,7 +55,7 @@ pub(super) fn words_for(packing: CellPacking, cells: u64) -> Option<u64> {
 
 impl LevelCells<Vec<u64>> {
     pub(super) fn zeroed(packing: CellPacking, cells: u64) -> Result<Self, BuildError> {
-        let too_large = LayoutError::TooLarge { what: "cells", expected: u64::MAX, found: cells };
+        let too_large = LayoutError::TooLarge { what: Quantity::Cells, expected: u64::MAX, found: cells };
         Ok(Self::over_words(packing, zero_words(words_for(packing, cells).ok_or(too_large)?)?))
     }
 
@@ -195,7 +195,8 @@ impl LevelCounters<Vec<u64>> {
         let cells = layout.filter().cells();
         let mut levels = Vec::new();
         for &bits in layout.counter_bits() {
-            let too_large = LayoutError::TooLarge { what: "counters", expected: u64::MAX, found: cells };
+            let too_large =
+                LayoutError::TooLarge { what: Quantity::Counters, expected: u64::MAX, found: cells };
             let words = counter_words(cells, bits).ok_or(too_large)?;
             levels.push(Counters::new(zero_words(words)?, bits));
         }

@@ -55,15 +55,13 @@ mod summarized;
 pub use crate::layout::BuildError;
 pub use any::AnySummary;
 pub use error::{ChangeError, JoinError};
-pub use interpolation::{InterpolationSummary, InterpolationView, SortedStrings};
-pub use keys::KeySummary;
+pub use interpolation::{InterpolationSummary, InterpolationView};
 pub use level_set::LevelSet;
 pub use multiple::{
-    CountingMultiFilterSummary, CountingMultiFilterView, MultiFilter, MultiFilterSummary, MultiFilterView,
+    CountingMultiFilterSummary, CountingMultiFilterView, MultiFilterSummary, MultiFilterView,
 };
 pub use single::{
-    CountingSingleFilterSummary, CountingSingleFilterView, SingleFilter, SingleFilterSummary,
-    SingleFilterView,
+    CountingSingleFilterSummary, CountingSingleFilterView, SingleFilterSummary, SingleFilterView,
 };
 pub use summarized::{Expected, Measured, Stats, Summarized};
 

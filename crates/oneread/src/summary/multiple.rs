@@ -20,12 +20,13 @@ use core::ops::RangeInclusive;
 
 use super::batch::{Probed, sieve};
 use super::error::check_level;
-use super::keys::{FollowTable, KeySummary, NameLevels, constructors};
+use super::keys::{FollowTable, NameLevels, constructors};
 use super::list::List;
 use super::places::{Bits, ChangePlaces, Counts, ReadPlaces, Span};
 use super::{BuildError, ChangeError, LevelSet};
 use crate::bits::{Counters, LittleEndian, Words};
 use crate::bytes::{LoadError, View};
+use crate::filter::Filter;
 use crate::hash::{Digest, Portable};
 use crate::layout::{CountingFiltersLayout, MultipleFiltersLayout};
 
@@ -80,10 +81,10 @@ pub struct MultiFilter<P> {
 /// assert_eq!((summary.remove(key, 1), summary.byte_len()), (Err(ChangeError::InsertOnly), 24_950));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type MultiFilterSummary<D = Portable> = KeySummary<MultiFilter<Bits<Vec<u64>>>, D>;
+pub type MultiFilterSummary<D = Portable> = Filter<MultiFilter<Bits<Vec<u64>>>, D>;
 
 /// A [`MultiFilterSummary`] that borrows its encoded bytes.
-pub type MultiFilterView<'a, D = Portable> = View<'a, KeySummary<MultiFilter<Bits<LittleEndian<'a>>>, D>>;
+pub type MultiFilterView<'a, D = Portable> = View<'a, Filter<MultiFilter<Bits<LittleEndian<'a>>>, D>>;
 
 /// A [`MultiFilterSummary`] with counters in place of bits, so that keys can be removed.
 ///
@@ -125,11 +126,11 @@ pub type MultiFilterView<'a, D = Portable> = View<'a, KeySummary<MultiFilter<Bit
 /// assert_eq!(summary.lookup(key), LevelSet::EMPTY);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type CountingMultiFilterSummary<D = Portable> = KeySummary<MultiFilter<Counts<Vec<u64>>>, D>;
+pub type CountingMultiFilterSummary<D = Portable> = Filter<MultiFilter<Counts<Vec<u64>>>, D>;
 
 /// A [`CountingMultiFilterSummary`] that borrows its encoded bytes.
 pub type CountingMultiFilterView<'a, D = Portable> =
-    View<'a, KeySummary<MultiFilter<Counts<LittleEndian<'a>>>, D>>;
+    View<'a, Filter<MultiFilter<Counts<LittleEndian<'a>>>, D>>;
 
 constructors!(MultiFilterSummary, MultiFilter<Bits<Vec<u64>>>, layout: MultipleFiltersLayout);
 constructors!(CountingMultiFilterSummary, MultiFilter<Counts<Vec<u64>>>, layout: CountingFiltersLayout);

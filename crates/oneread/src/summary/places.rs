@@ -6,7 +6,9 @@ use core::fmt;
 use super::{BuildError, probe};
 use crate::bits::{Counters, Words, counter_words, zero_words};
 use crate::hash::Digest;
-use crate::layout::{Counting, CountingFiltersLayout, LayoutError, MAX_HASHES, MultipleFiltersLayout};
+use crate::layout::{
+    Counting, CountingFiltersLayout, LayoutError, MAX_HASHES, MultipleFiltersLayout, Quantity,
+};
 
 /// One of the filters.
 #[derive(Clone, Copy, Debug)]
@@ -179,7 +181,8 @@ impl ChangePlaces for Counts<Vec<u64>> {
         let list = zero_words(layout.filters().list_bits().div_ceil(64))?;
         let mut counters = Vec::new();
         for (&(places, _), &(bits, _)) in layout.filters().filters().iter().zip(layout.counters()) {
-            let too_large = LayoutError::TooLarge { what: "counters", expected: u64::MAX, found: places };
+            let too_large =
+                LayoutError::TooLarge { what: Quantity::Counters, expected: u64::MAX, found: places };
             let words = zero_words(counter_words(places, bits).ok_or(too_large)?)?;
             counters.push(Counters::new(words, bits));
         }

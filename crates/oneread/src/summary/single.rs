@@ -12,12 +12,13 @@ use core::fmt;
 use super::batch::{Probed, sieve};
 use super::cells::{ChangeCells, LevelCells, LevelCounters, ReadCells};
 use super::error::check_level;
-use super::keys::{FollowTable, KeySummary, NameLevels, constructors};
+use super::keys::{FollowTable, NameLevels, constructors};
 use super::{BuildError, ChangeError, LevelSet, probe};
 use crate::bits::{Counters, LittleEndian, Words};
 use crate::bytes::View;
+use crate::filter::Filter;
 use crate::hash::{Digest, Portable};
-use crate::layout::{CountingCellsLayout, LayoutError, MultilevelLayout, SingleFilterLayout};
+use crate::layout::{CountingCellsLayout, LayoutError, MultilevelLayout, Quantity, SingleFilterLayout};
 
 /// A single filter of cells `C`; use its aliases, such as [`SingleFilterSummary`] and
 /// [`CountingSingleFilterSummary`].
@@ -65,11 +66,10 @@ pub struct SingleFilter<C> {
 /// assert_eq!(summary.byte_len(), 40_000);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type SingleFilterSummary<D = Portable> = KeySummary<SingleFilter<LevelCells<Vec<u64>>>, D>;
+pub type SingleFilterSummary<D = Portable> = Filter<SingleFilter<LevelCells<Vec<u64>>>, D>;
 
 /// A [`SingleFilterSummary`] that borrows its encoded bytes.
-pub type SingleFilterView<'a, D = Portable> =
-    View<'a, KeySummary<SingleFilter<LevelCells<LittleEndian<'a>>>, D>>;
+pub type SingleFilterView<'a, D = Portable> = View<'a, Filter<SingleFilter<LevelCells<LittleEndian<'a>>>, D>>;
 
 /// A [`SingleFilterSummary`] from which keys can be removed: each cell counts its keys per level.
 ///
@@ -105,11 +105,11 @@ pub type SingleFilterView<'a, D = Portable> =
 /// assert_eq!(summary.lookup(key), LevelSet::EMPTY);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type CountingSingleFilterSummary<D = Portable> = KeySummary<SingleFilter<LevelCounters<Vec<u64>>>, D>;
+pub type CountingSingleFilterSummary<D = Portable> = Filter<SingleFilter<LevelCounters<Vec<u64>>>, D>;
 
 /// A [`CountingSingleFilterSummary`] that borrows its encoded bytes.
 pub type CountingSingleFilterView<'a, D = Portable> =
-    View<'a, KeySummary<SingleFilter<LevelCounters<LittleEndian<'a>>>, D>>;
+    View<'a, Filter<SingleFilter<LevelCounters<LittleEndian<'a>>>, D>>;
 
 constructors!(
     SingleFilterSummary,
@@ -122,10 +122,10 @@ constructors!(CountingSingleFilterSummary, SingleFilter<LevelCounters<Vec<u64>>>
 /// Checks that a table can have `levels` levels.
 pub(super) fn check_levels(levels: usize) -> Result<(), LayoutError> {
     match levels {
-        0 => Err(LayoutError::Zero { what: "levels" }),
+        0 => Err(LayoutError::Zero { what: Quantity::Levels }),
         1..=MultilevelLayout::MAX_LEVELS => Ok(()),
         _ => Err(LayoutError::TooLarge {
-            what: "levels",
+            what: Quantity::Levels,
             expected: MultilevelLayout::MAX_LEVELS as u64,
             found: levels as u64,
         }),

@@ -29,6 +29,6 @@ mod surface;
 pub use crate::layout::BuildError;
 pub use bounded::BoundedMap;
 pub use multilevel::{
-    Drain, Entry, Full, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Located, MultilevelTable,
-    OccupiedEntry, TryExtendError, VacantEntry, Values, ValuesMut,
+    Drain, Entry, Full, IntoIter, Iter, IterMut, Located, MultilevelTable, OccupiedEntry, TryExtendError,
+    VacantEntry,
 };

@@ -8,7 +8,8 @@ use alloc::vec::Vec;
 use libm::{log as ln, log1p as ln_1p};
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{
-    InterpolationLayout, LayoutError, MAX_PLACES, MultipleFiltersLayout, SingleFilterLayout, SummaryLayout,
+    InterpolationLayout, LayoutError, MAX_PLACES, MultipleFiltersLayout, Quantity, SingleFilterLayout,
+    SummaryLayout,
 };
 use oneread::plan::bloom;
 use oneread::plan::multilevel::MultilevelPlan;
@@ -199,8 +200,12 @@ pub fn summary(
 const MAX_STEPS: f64 = 3e9;
 
 fn check(targets: &SummaryTargets) -> Result<(), LayoutError> {
-    check_fraction("false positives", targets.false_positive)?;
-    check_fraction(targets.goal.target().name(), targets.goal.value())
+    check_fraction(Quantity::FalsePositives, targets.false_positive)?;
+    let quantity = match targets.goal {
+        Goal::Guarantee { .. } => Quantity::Failure,
+        Goal::Average { .. } => Quantity::ExtraReads,
+    };
+    check_fraction(quantity, targets.goal.value())
 }
 
 /// Finds the smallest of one kind, without a limit on bytes.

@@ -1,7 +1,7 @@
 //! The cost of deletions against the paper's figures and simulated rebuilds.
 
 use oneread::hash::probes::SchemeName;
-use oneread::layout::{Counting, CountingLayout, LayoutError, MultilevelLayout};
+use oneread::layout::{Counting, CountingLayout, LayoutError, MultilevelLayout, Quantity};
 use oneread::plan::multilevel::MultilevelPlan;
 use oneread_study::plan::deletion::{
     expected_counters_reaching, expected_moves_first_level, expected_moves_uniform,
@@ -103,7 +103,10 @@ fn counters_reach_the_papers_values_as_often_as_expected() {
 
 #[test]
 fn the_ends_of_the_range() {
-    assert_eq!(expected_moves_uniform(&table(), 0, 5).unwrap_err(), LayoutError::Zero { what: "items" });
+    assert_eq!(
+        expected_moves_uniform(&table(), 0, 5).unwrap_err(),
+        LayoutError::Zero { what: Quantity::Items }
+    );
     assert!(expected_moves_first_level(&table(), 1, u64::MAX).is_err());
     for moves in [expected_moves_uniform, expected_moves_first_level] {
         assert_eq!(moves(&table(), 9090, 0).unwrap(), 0.0);

@@ -4,7 +4,7 @@
 mod loads;
 
 use oneread::layout::{
-    HintChain, HintRule, Hints, Keep, LayoutError, Maps, Moves, MultilevelLayout, Restriction, Ties,
+    HintChain, HintRule, Hints, Keep, LayoutError, Maps, Moves, MultilevelLayout, Quantity, Restriction, Ties,
 };
 use oneread_study::plan::moves;
 use oneread_study::simulate::{Estimate, Lifetimes, Report, Simulation};
@@ -266,7 +266,7 @@ const PINNED: (u64, u64, u64) = (27, 48, 904);
 #[test]
 fn simulations_of_nothing_are_refused() {
     let layout = halving(16, 3, Moves::None);
-    assert!(matches!(Simulation::new(layout.clone(), 0), Err(LayoutError::Zero { what: "items" })));
+    assert!(matches!(Simulation::new(layout.clone(), 0), Err(LayoutError::Zero { what: Quantity::Items })));
     assert!(Simulation::new(layout.clone(), u64::MAX).is_err());
     assert!(Simulation::new(MultilevelLayout::new([1 << 46]).unwrap(), 1).is_err());
     // More items than slots: the rest is in the stash.

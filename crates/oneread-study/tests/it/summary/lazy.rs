@@ -4,7 +4,9 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use oneread::hash::{Digester, Portable};
-use oneread::layout::{Hints, LayoutError, Moves, MultilevelLayout, MultipleFiltersLayout, Restriction};
+use oneread::layout::{
+    Hints, LayoutError, Moves, MultilevelLayout, MultipleFiltersLayout, Quantity, Restriction,
+};
 use oneread::plan::summary::SummaryPlan;
 use oneread::summary::{JoinError, MultiFilterSummary, Summarized, Summary};
 use oneread::table::MultilevelTable;
@@ -186,7 +188,7 @@ fn what_cannot_be_kept_right_is_refused() {
         assert_eq!(error, (moves != Moves::None).then_some(JoinError::Moves), "{moves:?}");
     }
     let no_step = LazilyDeleting::new(table(Moves::None), summary(1), Rebuild::when_asked().in_steps(0));
-    let expected = JoinError::Build(LayoutError::Zero { what: "places of a step" }.into());
+    let expected = JoinError::Build(LayoutError::Zero { what: Quantity::StepPlaces }.into());
     assert_eq!(no_step.err(), Some(expected));
     let other = LazilyDeleting::new(table(Moves::None), summary(2), Rebuild::when_asked());
     assert_eq!(other.err(), Some(JoinError::Digesters));

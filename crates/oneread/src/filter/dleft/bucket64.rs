@@ -22,8 +22,6 @@
 //! The paper sorts by the first bit. With the sixteenth, a lane is the top of the fingerprint at
 //! every load: one shift.
 
-use crate::bits::extract;
-
 /// The bits of a bucket that hold fingerprints.
 pub(super) const SPACE: u32 = 60;
 
@@ -207,17 +205,11 @@ static GROWTH: Growth = {
 
 /// Returns the bucket with one more fingerprint. It must have room.
 ///
-/// `extract` collects the bits of a word that a mask selects, lowest first; `count_ones` counts the
-/// ones of a word.
+/// `extract` collects the bits of a word that a mask selects, lowest first.
 #[inline(always)]
-pub(super) fn with(
-    bucket: u64,
-    fingerprint: u64,
-    extract: impl Fn(u64, u64) -> u64,
-    count_ones: impl Fn(u64) -> u64,
-) -> u64 {
+pub(super) fn with(bucket: u64, fingerprint: u64, extract: impl Fn(u64, u64) -> u64) -> u64 {
     let state = (bucket >> SPACE) as usize;
-    let ones = count_ones(bucket & GROWTH.sorting[state]);
+    let ones = u64::from((bucket & GROWTH.sorting[state]).count_ones());
     let lanes = extract(bucket, GROWTH.keep[state]);
     // Between those with sorting bit 0 and the others.
     let at = (u64::from(GROWTH.zeros[state]) - ones) * u64::from(GROWTH.width[state]);
@@ -227,12 +219,6 @@ pub(super) fn with(
     let after = GROWTH.state[sorting_bit(fingerprint)][state] - ((ones & GROWTH.tells[state]) << SPACE);
     // A lane of 60 bits is shifted out by 60, never by 64.
     after | above << GROWTH.width[state] | lane << at | below
-}
-
-/// Like [`with`], but for every machine.
-#[inline(always)]
-pub(super) fn with_portable(bucket: u64, fingerprint: u64) -> u64 {
-    with(bucket, fingerprint, extract, |word| u64::from(word.count_ones()))
 }
 
 /// Reports whether insertions can make this bucket: an empty one has no bits, and fingerprints with
@@ -250,6 +236,7 @@ pub(super) fn is_valid(bucket: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bits::extract;
     use alloc::vec::Vec;
     use proptest::prelude::*;
 
@@ -270,7 +257,7 @@ mod tests {
             let mut bucket = 0;
             for (count, &fingerprint) in inserted.iter().enumerate() {
                 prop_assert_eq!(load(bucket), count as u32);
-                bucket = with_portable(bucket, fingerprint);
+                bucket = with(bucket, fingerprint, extract);
                 prop_assert!(is_valid(bucket));
                 let load = count as u32 + 1;
                 let list: Vec<_> = inserted[..=count].iter().map(|&fingerprint| kept(fingerprint, load)).collect();

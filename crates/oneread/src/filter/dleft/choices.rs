@@ -23,19 +23,24 @@ pub(super) enum Choices {
 }
 
 /// The choices of one digest: its buckets, and the fingerprint to find in one of them.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Choice<const D: usize> {
-    pub(super) buckets: Buckets<D>,
+    pub(super) buckets: [usize; D],
     pub(super) fingerprint: u64,
 }
 
-/// The indexes of buckets.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::filter) struct Buckets<const D: usize>(pub(super) [usize; D]);
-
-impl<const D: usize> Default for Buckets<D> {
+impl<const D: usize> Default for Choice<D> {
     fn default() -> Self {
-        Self([0; D])
+        Self { buckets: [0; D], fingerprint: 0 }
+    }
+}
+
+impl<const D: usize> Choice<D> {
+    /// The same choices, with the first bucket in place of sub-tables that do not exist.
+    #[inline(always)]
+    fn padded(self) -> Choice<MAX_SUBTABLES> {
+        let buckets = core::array::from_fn(|at| self.buckets[if at < D { at } else { 0 }]);
+        Choice { buckets, fingerprint: self.fingerprint }
     }
 }
 
@@ -48,7 +53,43 @@ impl Choices {
         buckets.iter_mut().zip(layout.buckets()).for_each(|(own, &buckets)| *own = buckets);
         Self::Spread { buckets, subtables: layout.buckets().len() }
     }
+
+    /// The choices of a digest, whatever the layout. In place of sub-tables that do not exist, the
+    /// first bucket is repeated, which changes no operation: the leftmost of equal loads is taken.
+    #[inline(always)]
+    pub(super) fn of(self, digest: Digest) -> Choice<MAX_SUBTABLES> {
+        match self {
+            Self::Paged { pages, bucket_bits } => paged(digest, pages, bucket_bits).padded(),
+            Self::Spread { buckets, subtables: 1 } => spread::<1>(digest, &buckets).padded(),
+            Self::Spread { buckets, subtables: 2 } => spread::<2>(digest, &buckets).padded(),
+            Self::Spread { buckets, subtables: 3 } => spread::<3>(digest, &buckets).padded(),
+            Self::Spread { buckets, .. } => spread::<MAX_SUBTABLES>(digest, &buckets),
+        }
+    }
 }
+
+/// Does work in a filter whose buckets are words, with the function that makes its choices: one for
+/// the pages of plans, one for the three sub-tables of the paper, and one for all other layouts.
+macro_rules! with_choices {
+    ($filter:expr, $choose:ident => $work:expr) => {
+        match ($filter.usual_pages, $filter.choices) {
+            (Some(pages), _) => {
+                let $choose = |digest| choices::paged(digest, pages.get(), BucketBits::Bits64);
+                $work
+            }
+            (None, Choices::Spread { buckets, subtables: 3 }) => {
+                let $choose = |digest| choices::spread::<3>(digest, &buckets);
+                $work
+            }
+            (None, choices) => {
+                let $choose = |digest| choices.of(digest);
+                $work
+            }
+        }
+    };
+}
+
+pub(super) use with_choices;
 
 /// The buckets that the bytes of a page would hold: a power of two.
 pub(super) const fn page_buckets(bucket_bits: BucketBits) -> usize {
@@ -64,7 +105,7 @@ pub(super) fn spread<const D: usize>(digest: Digest, buckets: &[u64; MAX_SUBTABL
         *number = (start + reduce(digest.word(Domain::DLEFT, subtable as u32), buckets[subtable])) as usize;
         start += buckets[subtable];
     }
-    Choice { buckets: Buckets(numbers), fingerprint: digest.word(Domain::DLEFT, D as u32) }
+    Choice { buckets: numbers, fingerprint: digest.word(Domain::DLEFT, D as u32) }
 }
 
 /// Pages: the upper bits of a word select the page, its lowest thirty the buckets in it; another
@@ -89,7 +130,7 @@ pub(super) fn paged(digest: Digest, pages: u64, bucket_bits: BucketBits) -> Choi
     let in_third = word >> (FIRST_BITS + bits) & mask;
     let buckets =
         [in_first, first + in_second, first + mask + 1 + in_third].map(|bucket| page + bucket as usize);
-    Choice { buckets: Buckets(buckets), fingerprint: digest.word(Domain::DLEFT, 1) }
+    Choice { buckets, fingerprint: digest.word(Domain::DLEFT, 1) }
 }
 
 #[cfg(test)]
@@ -109,10 +150,10 @@ mod tests {
             // The probability that a bucket is not seen is below e^-40.
             for key in 0..100_000_u64 {
                 let Choice { buckets, .. } = paged(Portable::with_seed(1).digest(&key), 5, bucket_bits);
-                for (subtable, bucket) in buckets.0.into_iter().enumerate() {
+                for (subtable, bucket) in buckets.into_iter().enumerate() {
                     let in_page = bucket % page_buckets(bucket_bits);
                     assert!((starts[subtable]..starts[subtable + 1]).contains(&in_page));
-                    assert_eq!(bucket / page_buckets(bucket_bits), buckets.0[0] / page_buckets(bucket_bits));
+                    assert_eq!(bucket / page_buckets(bucket_bits), buckets[0] / page_buckets(bucket_bits));
                     seen[bucket] = true;
                 }
             }

@@ -302,6 +302,7 @@ pub(super) fn is_usual(layout: DLeftLayout) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bits::extract;
     use crate::filter::dleft::bucket64;
     use crate::hash::{Digester, Domain, Portable};
     use alloc::vec;
@@ -336,7 +337,7 @@ mod tests {
             let (mut usual, mut group) = (0, [0]);
             for at in 0..6 {
                 let fingerprint = random(seed, at);
-                usual = bucket64::with_portable(usual, fingerprint);
+                usual = bucket64::with(usual, fingerprint, extract);
                 codec.insert(&mut group, 0, fingerprint);
                 assert_eq!(usual, group[0], "seed {seed}, load {}", at + 1);
             }

@@ -4,17 +4,18 @@
 //! 1. A key that was inserted has its fingerprint, as far as its bucket keeps it, in one of its
 //!    buckets: no false negatives. Fingerprints only lose bits. So a key that was a false positive
 //!    when it was inserted stays one, by the same bits.
-//! 2. The words of a page beyond its buckets are 0 in memory; in a file they hold the page's
-//!    checksum.
+//! 2. The words of a page beyond its buckets hold the page's checksum in a file. In memory they mean
+//!    nothing.
 
 mod atomic;
 mod bucket64;
 mod choices;
 mod codec;
+mod encoded;
 #[cfg(all(loom, test))]
 mod interleavings;
+mod many;
 mod partitioned;
-mod portable;
 mod saved;
 mod simd;
 mod statistics;
@@ -23,18 +24,17 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::num::NonZeroU64;
 
-use super::batch::{CACHED_BYTES, in_batches_of};
+use super::batch::CACHED_BYTES;
 use super::cores::{Build, Clear, FilterCore, ForRate, HasLayout, Insert, Same, Shared, Union, Unshared};
-use super::simd::{InstructionSet, Isa, Work};
+use super::simd::Isa;
 use super::{BuildError, Filter, Full, MergeError};
 use crate::bits::{AtomicWords, LittleEndian, Words, zeroed};
 use crate::bytes::View;
-use crate::hash::{Digest, Portable, reduce};
-use crate::layout::BucketBits::{Bits64, Bits128};
-use crate::layout::{DLeftLayout, LayoutError, MAX_GROUP, Ties};
+use crate::hash::{Digest, Portable};
+use crate::layout::{BucketBits, DLeftLayout, LayoutError, MAX_GROUP, Quantity};
 use crate::plan;
 
-use choices::{Buckets, Choice, Choices, MAX_SUBTABLES};
+use choices::{Choice, Choices, MAX_SUBTABLES, with_choices};
 use codec::Codec;
 pub(super) use simd::BucketMatch;
 use simd::Outcome;
@@ -148,10 +148,18 @@ impl Insert for DLeft<Vec<u64>> {
     }
 
     fn insert_many(&mut self, digests: impl Iterator<Item = Digest>, scratch: u64) -> Result<(), Full> {
-        match self.insert_partitioned(digests, scratch) {
-            Ok(outcome) => outcome,
-            Err(digests) => self.choices.run(InsertMany { filter: self, digests }),
+        let mut digests = match self.insert_partitioned(digests, scratch) {
+            Ok(outcome) => return outcome,
+            Err(digests) => digests,
+        };
+        if self.codec.is_some() {
+            return digests.try_for_each(|digest| self.insert(digest).map(drop));
         }
+        with_choices!(self, choose => {
+            // SAFETY: `Choices`, which makes the buckets, and the words are of one layout, which has
+            // a word for each bucket.
+            unsafe { many::insert(self.isa, &mut self.words, digests.map(choose)) }
+        })
     }
 }
 
@@ -162,7 +170,7 @@ impl<D> DLeftFilter<D> {
     /// [`Full`] if none of its buckets has room; nothing was changed.
     #[inline]
     pub fn insert_again(&mut self, digest: Digest) -> Result<(), Full> {
-        self.core_mut().insert_one::<false>(digest).map(|_| ())
+        self.core_mut().insert_one::<false>(digest).map(drop)
     }
 }
 
@@ -171,7 +179,8 @@ impl<D> DLeftFilter<D> {
 impl<D> DLeftFilter<D> {
     /// The buckets of a digest, one per sub-table.
     pub fn buckets_of(&self, digest: Digest) -> impl Iterator<Item = usize> + use<D> {
-        self.core().choices.run(AllBuckets(digest)).into_iter().flatten()
+        let core = self.core();
+        core.choices.of(digest).buckets.into_iter().take(core.layout.buckets().len())
     }
 
     /// The fingerprints in a bucket.
@@ -185,7 +194,13 @@ impl<D> DLeftFilter<D> {
     /// [`Full`] if it has no room; nothing was changed.
     pub fn insert_into(&mut self, digest: Digest, subtable: usize) -> Result<(), Full> {
         let core = self.core_mut();
-        core.choices.run(InsertInto { filter: core, digest, subtable })
+        let Choice { buckets, fingerprint } = core.choices.of(digest);
+        let choice = Choice { buckets: [buckets[subtable]; MAX_SUBTABLES], fingerprint };
+        match core.codec.is_some() {
+            true => core.insert_encoded(choice, false),
+            false => core.insert_choice::<MAX_SUBTABLES, false>(choice),
+        }
+        .map(drop)
     }
 }
 
@@ -199,7 +214,6 @@ impl<S: Words> Union<DLeft<S>> for DLeft<Vec<u64>> {
         let width = codec.group_words();
         let mut theirs = alloc::vec![0; width];
         for (at, group) in joined.chunks_exact_mut(width).enumerate() {
-            // In a view, pages have their checksums there.
             if !self.holds_buckets(at * width) {
                 continue;
             }
@@ -225,7 +239,9 @@ impl DLeft<Vec<u64>> {
     #[inline(always)]
     fn insert_one<const LOOK: bool>(&mut self, digest: Digest) -> Result<bool, Full> {
         match self.usual_pages {
-            Some(pages) => self.insert_choice::<_, LOOK>(choices::paged(digest, pages.get(), Bits64)),
+            Some(pages) => {
+                self.insert_choice::<_, LOOK>(choices::paged(digest, pages.get(), BucketBits::Bits64))
+            }
             // With only the digest as argument: any others would be spilled to memory in the
             // default case too.
             None => self.insert_other_layout::<LOOK>(digest),
@@ -234,10 +250,10 @@ impl DLeft<Vec<u64>> {
 
     #[inline(never)]
     fn insert_other_layout<const LOOK: bool>(&mut self, digest: Digest) -> Result<bool, Full> {
-        match self.codec.is_some() {
-            true => self.choices.run(InsertEncoded { filter: self, digest, look: LOOK }),
-            false => self.choices.run(InsertOne::<LOOK> { filter: self, digest }),
+        if self.codec.is_some() {
+            return self.insert_encoded(self.choices.of(digest), LOOK);
         }
+        with_choices!(self, choose => self.insert_choice::<_, LOOK>(choose(digest)))
     }
 
     /// Inserts into a filter of the default kind.
@@ -247,28 +263,6 @@ impl DLeft<Vec<u64>> {
         // SAFETY: choices are below the number of buckets, of which there are as many as words:
         // `Choices`, which made them, and the words are of one layout.
         unsafe { simd::insert::<DD, LOOK, _>(self.isa, &mut self.words, buckets, fingerprint) }.into()
-    }
-
-    fn insert_encoded<const DD: usize>(&mut self, choice: Choice<DD>, look: bool) -> Result<bool, Full> {
-        let Some(codec) = &self.codec else { return Err(Full) };
-        if look && self.contains_encoded(choice, codec) {
-            return Ok(true);
-        }
-        let loads = choice.buckets.0.map(|bucket| self.load_encoded(bucket, codec));
-        let least = loads.into_iter().min().unwrap_or(0);
-        if least >= self.layout.capacity() {
-            return Err(Full);
-        }
-        let mut ties = choice.buckets.0.into_iter().zip(loads).filter(|&(_, load)| load == least);
-        let chosen = match self.layout.ties() {
-            Ties::Left => 0,
-            // Bits that fingerprints at such low loads do not depend on.
-            Ties::Random => reduce(choice.fingerprint.rotate_left(61), ties.clone().count() as u64) as usize,
-        };
-        let (bucket, _) = ties.nth(chosen).expect("one of them has the least load");
-        let (words, own) = self.group(bucket, codec);
-        codec.insert(&mut self.words[words], own, choice.fingerprint);
-        Ok(false)
     }
 }
 
@@ -284,33 +278,37 @@ impl<S> DLeft<S> {
         };
         Self { layout, choices, usual_pages, words, codec, isa: Isa::detect() }
     }
-
-    /// The words of a bucket's group, and the bucket's index in the group.
-    fn group(&self, bucket: usize, codec: &Codec) -> (core::ops::Range<usize>, usize) {
-        let group = self.layout.group() as usize;
-        let (start, width) = (bucket / group, codec.group_words());
-        (start * width..(start + 1) * width, bucket % group)
-    }
 }
 
 impl<S: Words> FilterCore for DLeft<S> {
     #[inline]
     fn contains(&self, digest: Digest) -> bool {
         match self.usual_pages {
-            Some(pages) => self.contains_choice(choices::paged(digest, pages.get(), Bits64)),
+            Some(pages) => self.contains_choice(choices::paged(digest, pages.get(), BucketBits::Bits64)),
             None => self.contains_other_layout(digest),
         }
     }
 
     fn contains_many(&self, digests: impl Iterator<Item = Digest>, scratch: u64, answer: impl FnMut(bool)) {
-        if let Err((digests, answer)) = self.contains_partitioned(digests, scratch, answer) {
-            self.choices.run(ContainsMany { filter: self, digests, answer });
+        let (digests, mut answer) = match self.contains_partitioned(digests, scratch, answer) {
+            Ok(()) => return,
+            Err(rest) => rest,
+        };
+        if self.codec.is_some() {
+            return digests.for_each(|digest| answer(self.contains(digest)));
         }
+        with_choices!(self, choose => {
+            // SAFETY: `Choices`, which makes the buckets, and the words are of one layout, which has
+            // a word for each bucket.
+            unsafe { many::contains(self.isa, &self.words, digests.map(choose), answer) }
+        });
     }
 
     fn prefetch_all(&self, digests: &[Digest]) {
         if self.byte_len() >= CACHED_BYTES {
-            self.choices.run(Prefetch { filter: self, digests });
+            let words = self.layout.bucket_bits().bits() as usize / 64;
+            let buckets = digests.iter().flat_map(|&digest| self.choices.of(digest).buckets);
+            buckets.for_each(|bucket| self.words.prefetch(bucket * words));
         }
     }
 
@@ -338,10 +336,10 @@ impl<S: Words> HasLayout for DLeft<S> {
 impl<S: Words> DLeft<S> {
     #[inline(never)]
     fn contains_other_layout(&self, digest: Digest) -> bool {
-        match self.codec.is_some() {
-            true => self.choices.run(ContainsEncoded { filter: self, digest }),
-            false => self.choices.run(Contains { filter: self, digest }),
+        if let Some(codec) = &self.codec {
+            return self.contains_encoded(self.choices.of(digest), codec);
         }
+        with_choices!(self, choose => self.contains_choice(choose(digest)))
     }
 
     /// Looks into a filter of the default kind.
@@ -350,29 +348,6 @@ impl<S: Words> DLeft<S> {
         // SAFETY: `Choices`, which made the buckets, and the words are of one layout, which has a
         // word for each bucket.
         unsafe { simd::contains(self.isa, &self.words, buckets, fingerprint) }
-    }
-
-    fn contains_encoded<const DD: usize>(&self, choice: Choice<DD>, codec: &Codec) -> bool {
-        choice.buckets.0.into_iter().any(|bucket| {
-            let (words, own) = self.group(bucket, codec);
-            codec.contains(&self.copy(words), own, choice.fingerprint)
-        })
-    }
-
-    fn load_encoded(&self, bucket: usize, codec: &Codec) -> u32 {
-        let (words, own) = self.group(bucket, codec);
-        codec.load(&self.copy(words), own)
-    }
-
-    fn copy(&self, words: core::ops::Range<usize>) -> Vec<u64> {
-        words.map(|at| self.words.word(at)).collect()
-    }
-
-    /// Prefetches the buckets of a key.
-    #[inline(always)]
-    fn prefetch<const DD: usize>(&self, buckets: Buckets<DD>) {
-        let words = self.layout.bucket_bits().bits() as usize / 64;
-        buckets.0.into_iter().for_each(|bucket| self.words.prefetch(bucket * words));
     }
 }
 
@@ -390,259 +365,19 @@ impl From<Outcome> for Result<bool, Full> {
 
 /// Checks that this structure supports the layout.
 fn check(layout: DLeftLayout) -> Result<(), LayoutError> {
-    let too_large =
-        |what, expected: usize, found: u64| LayoutError::TooLarge { what, expected: expected as u64, found };
+    let too_large = |what, expected: usize, found: u64| {
+        Err(LayoutError::TooLarge { what, expected: expected as u64, found })
+    };
     let subtables = layout.buckets().len();
     if subtables > MAX_SUBTABLES {
-        return Err(too_large("sub-tables of a filter", MAX_SUBTABLES, subtables as u64));
+        return too_large(Quantity::SubtablesOfFilter, MAX_SUBTABLES, subtables as u64);
     }
-    let most_group = if layout.pages().is_some() { 1 } else { MAX_GROUP };
-    if layout.group() as usize > most_group {
-        return Err(too_large(
-            "buckets in a group of a filter (1 in pages)",
-            most_group,
-            layout.group().into(),
-        ));
+    // One bucket in pages.
+    let max_group = if layout.pages().is_some() { 1 } else { MAX_GROUP };
+    if layout.group() as usize > max_group {
+        return too_large(Quantity::BucketsPerGroup, max_group, layout.group().into());
     }
     Ok(())
-}
-
-/// Work on the choices of digests, written once for every number of sub-tables.
-trait WithChoices {
-    type Output;
-    fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Self::Output;
-}
-
-impl Choices {
-    #[inline(always)]
-    fn run<W: WithChoices>(self, work: W) -> W::Output {
-        match self {
-            Self::Paged { pages, bucket_bits: Bits64 } => {
-                work.run(|digest| choices::paged(digest, pages, Bits64))
-            }
-            Self::Paged { pages, bucket_bits: Bits128 } => {
-                work.run(|digest| choices::paged(digest, pages, Bits128))
-            }
-            Self::Spread { buckets, subtables: 1 } => {
-                work.run(|digest| choices::spread::<1>(digest, &buckets))
-            }
-            Self::Spread { buckets, subtables: 2 } => {
-                work.run(|digest| choices::spread::<2>(digest, &buckets))
-            }
-            Self::Spread { buckets, subtables: 3 } => {
-                work.run(|digest| choices::spread::<3>(digest, &buckets))
-            }
-            Self::Spread { buckets, .. } => work.run(|digest| choices::spread::<4>(digest, &buckets)),
-        }
-    }
-}
-
-struct InsertOne<'a, const LOOK: bool> {
-    filter: &'a mut DLeft<Vec<u64>>,
-    digest: Digest,
-}
-
-impl<const LOOK: bool> WithChoices for InsertOne<'_, LOOK> {
-    type Output = Result<bool, Full>;
-
-    #[inline(always)]
-    fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Result<bool, Full> {
-        self.filter.insert_choice::<DD, LOOK>(choose(self.digest))
-    }
-}
-
-struct AllBuckets(Digest);
-
-impl WithChoices for AllBuckets {
-    type Output = [Option<usize>; MAX_SUBTABLES];
-
-    fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Self::Output {
-        let Buckets(buckets) = choose(self.0).buckets;
-        core::array::from_fn(|subtable| buckets.get(subtable).copied())
-    }
-}
-
-struct InsertInto<'a> {
-    filter: &'a mut DLeft<Vec<u64>>,
-    digest: Digest,
-    subtable: usize,
-}
-
-impl WithChoices for InsertInto<'_> {
-    type Output = Result<(), Full>;
-
-    fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Result<(), Full> {
-        let Choice { buckets, fingerprint } = choose(self.digest);
-        let choice = Choice { buckets: Buckets([buckets.0[self.subtable]]), fingerprint };
-        match self.filter.codec.is_some() {
-            true => self.filter.insert_encoded(choice, false),
-            false => self.filter.insert_choice::<1, false>(choice),
-        }
-        .map(drop)
-    }
-}
-
-struct InsertEncoded<'a> {
-    filter: &'a mut DLeft<Vec<u64>>,
-    digest: Digest,
-    look: bool,
-}
-
-impl WithChoices for InsertEncoded<'_> {
-    type Output = Result<bool, Full>;
-
-    fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Result<bool, Full> {
-        self.filter.insert_encoded(choose(self.digest), self.look)
-    }
-}
-
-struct InsertMany<'a, I> {
-    filter: &'a mut DLeft<Vec<u64>>,
-    digests: I,
-}
-
-impl<I: Iterator<Item = Digest>> WithChoices for InsertMany<'_, I> {
-    type Output = Result<(), Full>;
-
-    #[inline(always)]
-    fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> Result<(), Full> {
-        let (isa, filter) = (self.filter.isa, self.filter);
-        let mut choices = self.digests.map(choose);
-        if filter.codec.is_some() {
-            return choices.try_for_each(|choice| filter.insert_encoded(choice, true).map(|_| ()));
-        }
-        if filter.byte_len() < CACHED_BYTES {
-            return isa.run(InsertAll { filter, choices });
-        }
-        let mut outcome = Ok(());
-        in_batches_of(choices, Choice::default(), |choices| {
-            choices.iter().for_each(|choice| filter.prefetch(choice.buckets));
-            if outcome.is_ok() {
-                outcome = isa.run(InsertAll { filter, choices: choices.iter().copied() });
-            }
-        });
-        outcome
-    }
-}
-
-/// Inserts all choices, up to the first without room, into a filter of the default kind.
-struct InsertAll<'a, I> {
-    filter: &'a mut DLeft<Vec<u64>>,
-    choices: I,
-}
-
-impl<const DD: usize, I: Iterator<Item = Choice<DD>>> Work for InsertAll<'_, I> {
-    type Output = Result<(), Full>;
-
-    #[inline(always)]
-    fn run<V: InstructionSet>(self, set: V) -> Result<(), Full> {
-        // A plain loop: an iterator's own loop may not be compiled for the instruction set.
-        for Choice { buckets, fingerprint } in self.choices {
-            // SAFETY: `Choices`, which made the buckets, and the words are of one layout, which has
-            // a word for each bucket.
-            let outcome = unsafe { set.insert::<DD, true, _>(&mut self.filter.words, buckets, fingerprint) };
-            Result::from(outcome)?;
-        }
-        Ok(())
-    }
-}
-
-struct Contains<'a, S> {
-    filter: &'a DLeft<S>,
-    digest: Digest,
-}
-
-impl<S: Words> WithChoices for Contains<'_, S> {
-    type Output = bool;
-
-    #[inline(always)]
-    fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> bool {
-        self.filter.contains_choice(choose(self.digest))
-    }
-}
-
-struct ContainsEncoded<'a, S> {
-    filter: &'a DLeft<S>,
-    digest: Digest,
-}
-
-impl<S: Words> WithChoices for ContainsEncoded<'_, S> {
-    type Output = bool;
-
-    fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) -> bool {
-        let codec = self.filter.codec.as_ref();
-        codec.is_some_and(|codec| self.filter.contains_encoded(choose(self.digest), codec))
-    }
-}
-
-struct ContainsMany<'a, S, I, A> {
-    filter: &'a DLeft<S>,
-    digests: I,
-    answer: A,
-}
-
-impl<S: Words, I: Iterator<Item = Digest>, A: FnMut(bool)> WithChoices for ContainsMany<'_, S, I, A> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<const DD: usize>(mut self, choose: impl Fn(Digest) -> Choice<DD>) {
-        let filter = self.filter;
-        let choices = self.digests.map(choose);
-        if let Some(codec) = &filter.codec {
-            return choices.for_each(|choice| (self.answer)(filter.contains_encoded(choice, codec)));
-        }
-        if filter.byte_len() < CACHED_BYTES {
-            return filter.isa.run(ContainsAll { filter, choices, answer: self.answer });
-        }
-        in_batches_of(choices, Choice::default(), |choices| {
-            choices.iter().for_each(|choice| filter.prefetch(choice.buckets));
-            filter.isa.run(ContainsAll {
-                filter,
-                choices: choices.iter().copied(),
-                answer: &mut self.answer,
-            });
-        });
-    }
-}
-
-struct Prefetch<'a, S> {
-    filter: &'a DLeft<S>,
-    digests: &'a [Digest],
-}
-
-impl<S: Words> WithChoices for Prefetch<'_, S> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<const DD: usize>(self, choose: impl Fn(Digest) -> Choice<DD>) {
-        self.digests.iter().for_each(|&digest| self.filter.prefetch(choose(digest).buckets));
-    }
-}
-
-/// Looks all choices up, in a filter of the default kind.
-struct ContainsAll<'a, S, I, A> {
-    filter: &'a DLeft<S>,
-    choices: I,
-    answer: A,
-}
-
-impl<const DD: usize, S, I, A> Work for ContainsAll<'_, S, I, A>
-where
-    S: Words,
-    I: Iterator<Item = Choice<DD>>,
-    A: FnMut(bool),
-{
-    type Output = ();
-
-    #[inline(always)]
-    fn run<V: InstructionSet>(mut self, set: V) {
-        for choice in self.choices {
-            // SAFETY: `Choices`, which made the buckets, and the words are of one layout, which has
-            // a word for each bucket.
-            let found = unsafe { set.contains(&self.filter.words, choice.buckets, choice.fingerprint) };
-            (self.answer)(found);
-        }
-    }
 }
 
 impl<S: Words> fmt::Debug for DLeft<S> {

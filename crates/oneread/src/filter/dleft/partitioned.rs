@@ -11,7 +11,7 @@
 use alloc::vec::Vec;
 
 use super::DLeft;
-use super::choices::{self, Buckets, Choice, page_buckets};
+use super::choices::{self, Choice, page_buckets};
 use super::simd::{Outcome, Store};
 use crate::bits::{Words, zeroed};
 use crate::filter::Full;
@@ -54,7 +54,7 @@ const NOWHERE: u32 = u32::MAX;
 impl Key {
     #[inline(always)]
     fn new(choice: Choice<3>, number: u32, shift: u32) -> Self {
-        let Choice { buckets: Buckets([first, second, third]), fingerprint } = choice;
+        let Choice { buckets: [first, second, third], fingerprint } = choice;
         let in_page = |bucket: usize| bucket & ((1 << PAGE) - 1);
         let place = (first & ((1 << shift) - 1)) << (2 * SMALL)
             | (in_page(second) - FIRST) << SMALL
@@ -70,13 +70,13 @@ impl Key {
         let first = start + (place >> (2 * SMALL));
         let page = first >> PAGE << PAGE;
         let buckets = [first, page + FIRST + small(SMALL), page + FIRST + (1 << SMALL) + small(0)];
-        Choice { buckets: Buckets(buckets), fingerprint: self.word }
+        Choice { buckets, fingerprint: self.word }
     }
 
     /// The words of its buckets.
     #[inline(always)]
     fn words(self, start: usize) -> [usize; 3] {
-        self.choice(start).buckets.0
+        self.choice(start).buckets
     }
 }
 
@@ -91,7 +91,7 @@ impl Keys {
     #[inline(always)]
     fn add_choice(&mut self, choice: Choice<3>) -> bool {
         let shift = self.shift();
-        self.add(choice.buckets.0[0], |number| Key::new(choice, number, shift))
+        self.add(choice.buckets[0], |number| Key::new(choice, number, shift))
     }
 
     /// Inserts the choices, up to the first without room.
@@ -191,10 +191,10 @@ impl Work for InsertBlock<'_> {
                 }
                 let Choice { buckets, fingerprint } = key.choice(ahead.start);
                 let mut change = None;
-                let store = Noting { words: self.words, change: &mut change };
+                let mut store = Noting { words: self.words, change: &mut change };
                 // SAFETY: `Key::choice` gives back the buckets that `choices::paged` made for this
                 // filter's pages, and there is a word for each.
-                let outcome = unsafe { set.insert::<3, true, _>(store, buckets, fingerprint) };
+                let outcome = unsafe { set.insert::<3, true, _>(&mut store, buckets, fingerprint) };
                 if outcome == Outcome::Full {
                     *self.end = key.number;
                     return done;
@@ -309,8 +309,8 @@ mod tests {
             let pages = 3 << (shift - PAGE);
             for choice in some_choices(2000, pages, pages) {
                 let key = Key::new(choice, 77, shift);
-                let found = key.choice(choice.buckets.0[0] >> shift << shift);
-                assert_eq!((found.buckets.0, found.fingerprint), (choice.buckets.0, choice.fingerprint));
+                let found = key.choice(choice.buckets[0] >> shift << shift);
+                assert_eq!((found.buckets, found.fingerprint), (choice.buckets, choice.fingerprint));
                 assert_eq!(key.number, 77);
             }
         }

@@ -3,13 +3,11 @@
 //! A paged filter's payload begins with zeros up to byte 4096 of the file, so that a page of the
 //! filter is a page of the file. The last sixteen bytes of each page are its checksum and zeros.
 
-use alloc::vec::Vec;
-
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::codec::Codec;
 use super::{DLeft, bucket64, check};
-use crate::bits::{LittleEndian, Words};
+use crate::bits::Words;
 use crate::bytes::{Kind, LayoutBlock, LoadError, Source, write_words};
 use crate::filter::cores::SavedCore;
 use crate::layout::{BucketBits, DLeftLayout, Division, Semisort, Ties};
@@ -106,19 +104,6 @@ pub(super) fn decode_layout(block: &LayoutBlock) -> Result<DLeftLayout, LoadErro
 }
 
 impl<S: Words> DLeft<S> {
-    /// A filter over the words of a payload, unchanged.
-    fn take(block: &LayoutBlock, source: &mut impl Source<S>) -> Result<Self, LoadError> {
-        let layout = decode_layout(block)?;
-        if layout.pages().is_some() && source.copy(PADDING_WORDS as u64)?.iter().any(|&word| word != 0) {
-            return Err(PADDING);
-        }
-        Ok(Self::over_words(layout, source.take(layout.byte_len() / 8)?))
-    }
-
-    fn payload_bytes(&self) -> u64 {
-        self.layout.byte_len() + if self.layout.pages().is_some() { PADDING_BYTES } else { 0 }
-    }
-
     fn write_pages(&self, sink: &mut dyn FnMut(&[u8])) {
         if self.layout.pages().is_none() {
             return write_words(&self.words, sink);
@@ -177,55 +162,28 @@ impl<S: Words> DLeft<S> {
     }
 }
 
-impl SavedCore for DLeft<Vec<u64>> {
+impl<S: Words> SavedCore for DLeft<S> {
     const KIND: Kind = Kind::DLeft;
-    type Storage = Vec<u64>;
+    type Storage = S;
 
     fn layout_block(&self) -> LayoutBlock {
         layout_block(self.layout)
     }
 
     fn payload_length(&self) -> u64 {
-        self.payload_bytes()
+        self.layout.byte_len() + if self.layout.pages().is_some() { PADDING_BYTES } else { 0 }
     }
 
     fn write_payload(&self, sink: &mut dyn FnMut(&[u8])) {
         self.write_pages(sink);
     }
 
-    /// In memory, pages have zeros in place of their checksums.
-    fn read(block: &LayoutBlock, source: &mut impl Source<Vec<u64>>) -> Result<Self, LoadError> {
-        let mut filter = Self::take(block, source)?;
-        filter.check_pages()?;
-        if filter.layout.pages().is_some() {
-            filter.words.chunks_exact_mut(PAGE_WORDS).for_each(|page| page[BUCKET_WORDS..].fill(0));
+    fn read(block: &LayoutBlock, source: &mut impl Source<S>) -> Result<Self, LoadError> {
+        let layout = decode_layout(block)?;
+        if layout.pages().is_some() && source.copy(PADDING_WORDS as u64)?.iter().any(|&word| word != 0) {
+            return Err(PADDING);
         }
-        Ok(filter)
-    }
-
-    fn check_content(&self) -> Result<(), LoadError> {
-        self.check_buckets()
-    }
-}
-
-impl<'a> SavedCore for DLeft<LittleEndian<'a>> {
-    const KIND: Kind = Kind::DLeft;
-    type Storage = LittleEndian<'a>;
-
-    fn layout_block(&self) -> LayoutBlock {
-        layout_block(self.layout)
-    }
-
-    fn payload_length(&self) -> u64 {
-        self.payload_bytes()
-    }
-
-    fn write_payload(&self, sink: &mut dyn FnMut(&[u8])) {
-        self.write_pages(sink);
-    }
-
-    fn read(block: &LayoutBlock, source: &mut impl Source<LittleEndian<'a>>) -> Result<Self, LoadError> {
-        Self::take(block, source)
+        Ok(Self::over_words(layout, source.take(layout.byte_len() / 8)?))
     }
 
     fn check_content(&self) -> Result<(), LoadError> {

@@ -1,13 +1,13 @@
 //! Vector instructions that process all buckets of a key.
 //!
-//! AVX-512 compares the lanes of all buckets of a key, with tables in registers. `pext` drops the
-//! bits that all fingerprints of a bucket lose in one instruction.
+//! AVX-512 compares the lanes of all buckets of a key, with tables in registers. An insertion drops
+//! the bits that all fingerprints of a bucket lose, by [`extract`](InstructionSet::extract).
 
 use alloc::vec::Vec;
 use core::hint::select_unpredictable;
 
 use super::bucket64;
-use super::choices::{Buckets, MAX_SUBTABLES};
+use super::choices::MAX_SUBTABLES;
 use crate::bits::{AtomicWords, Words};
 use crate::filter::simd::{InstructionSet, Isa, Portable, Work};
 
@@ -32,11 +32,11 @@ pub(in crate::filter) trait Store {
     fn replace(&mut self, at: usize, from: u64, to: u64) -> bool;
 }
 
-impl Store for &mut Vec<u64> {
-    type Words = Vec<u64>;
+impl Store for Vec<u64> {
+    type Words = Self;
 
     #[inline(always)]
-    fn words(&self) -> &Vec<u64> {
+    fn words(&self) -> &Self {
         self
     }
 
@@ -69,10 +69,10 @@ impl Store for &AtomicWords {
 pub(super) unsafe fn contains<const DD: usize, S: Words>(
     isa: Isa,
     words: &S,
-    buckets: Buckets<DD>,
+    buckets: [usize; DD],
     fingerprint: u64,
 ) -> bool {
-    struct Contains<'a, S, const DD: usize>(&'a S, Buckets<DD>, u64);
+    struct Contains<'a, S, const DD: usize>(&'a S, [usize; DD], u64);
 
     impl<S: Words, const DD: usize> Work for Contains<'_, S, DD> {
         type Output = bool;
@@ -100,13 +100,13 @@ pub(super) unsafe fn contains<const DD: usize, S: Words>(
 #[inline(always)]
 pub(super) unsafe fn insert<const DD: usize, const LOOK: bool, S: Store>(
     isa: Isa,
-    store: S,
-    buckets: Buckets<DD>,
+    store: &mut S,
+    buckets: [usize; DD],
     fingerprint: u64,
 ) -> Outcome {
-    struct Insert<S, const DD: usize, const LOOK: bool>(S, Buckets<DD>, u64);
+    struct Insert<'a, S, const DD: usize, const LOOK: bool>(&'a mut S, [usize; DD], u64);
 
-    impl<S: Store, const DD: usize, const LOOK: bool> Work for Insert<S, DD, LOOK> {
+    impl<S: Store, const DD: usize, const LOOK: bool> Work for Insert<'_, S, DD, LOOK> {
         type Output = Outcome;
 
         #[inline(always)]
@@ -125,7 +125,13 @@ pub(in crate::filter) trait BucketMatch: Copy {
     fn matches<const DD: usize>(self, buckets: Four, fingerprint: u64) -> bool;
 
     /// Returns the bucket with one more fingerprint. It must have room.
-    fn with(self, bucket: u64, fingerprint: u64) -> u64;
+    #[inline(always)]
+    fn with(self, bucket: u64, fingerprint: u64) -> u64
+    where
+        Self: InstructionSet,
+    {
+        bucket64::with(bucket, fingerprint, |word, mask| self.extract(word, mask))
+    }
 
     /// Reports whether one of these buckets has a fingerprint, as far as it is kept there.
     ///
@@ -135,7 +141,7 @@ pub(in crate::filter) trait BucketMatch: Copy {
     unsafe fn contains<const DD: usize, S: Words>(
         self,
         words: &S,
-        buckets: Buckets<DD>,
+        buckets: [usize; DD],
         fingerprint: u64,
     ) -> bool {
         // SAFETY: the caller vouches for words for all buckets.
@@ -151,13 +157,16 @@ pub(in crate::filter) trait BucketMatch: Copy {
     #[inline(always)]
     unsafe fn insert<const DD: usize, const LOOK: bool, S: Store>(
         self,
-        mut store: S,
-        Buckets(at): Buckets<DD>,
+        store: &mut S,
+        at: [usize; DD],
         fingerprint: u64,
-    ) -> Outcome {
+    ) -> Outcome
+    where
+        Self: InstructionSet,
+    {
         loop {
             // SAFETY: the caller vouches for words for all buckets.
-            let buckets = unsafe { read(store.words(), Buckets(at)) };
+            let buckets = unsafe { read(store.words(), at) };
             if LOOK && self.matches::<DD>(buckets, fingerprint) {
                 return Outcome::Found;
             }
@@ -184,9 +193,9 @@ pub(in crate::filter) trait BucketMatch: Copy {
 /// # Safety
 /// There must be words for the buckets.
 #[inline(always)]
-unsafe fn read<const DD: usize, S: Words>(words: &S, buckets: Buckets<DD>) -> Four {
+unsafe fn read<const DD: usize, S: Words>(words: &S, buckets: [usize; DD]) -> Four {
     let mut four = [0; MAX_SUBTABLES];
-    for (bucket, at) in four.iter_mut().zip(buckets.0) {
+    for (bucket, at) in four.iter_mut().zip(buckets) {
         // SAFETY: the caller vouches for words for all buckets.
         *bucket = unsafe { words.word_unchecked(at) };
     }
@@ -202,11 +211,6 @@ impl BucketMatch for Portable {
             any |= bucket64::matches(*bucket, fingerprint);
         }
         any != 0
-    }
-
-    #[inline(always)]
-    fn with(self, bucket: u64, fingerprint: u64) -> u64 {
-        bucket64::with_portable(bucket, fingerprint)
     }
 }
 
@@ -224,23 +228,12 @@ mod x86 {
             // SAFETY: `self` exists, so the machine has AVX-512 F, DQ and VL.
             unsafe { matches_avx512(buckets, fingerprint) }
         }
-
-        #[inline(always)]
-        fn with(self, bucket: u64, fingerprint: u64) -> u64 {
-            self.avx2().with(bucket, fingerprint)
-        }
     }
 
     impl BucketMatch for Avx2 {
         #[inline(always)]
         fn matches<const DD: usize>(self, buckets: Four, fingerprint: u64) -> bool {
             Portable.matches::<DD>(buckets, fingerprint)
-        }
-
-        #[inline(always)]
-        fn with(self, bucket: u64, fingerprint: u64) -> u64 {
-            // SAFETY: `self` exists, so the machine has BMI2 and `popcnt`.
-            unsafe { with(bucket, fingerprint) }
         }
     }
 
@@ -275,13 +268,6 @@ mod x86 {
         let borrowed = _mm256_sub_epi64(difference, ones);
         _mm256_test_epi64_mask(borrowed, _mm256_andnot_si256(difference, highs)) != 0
     }
-
-    #[inline]
-    #[target_feature(enable = "bmi2,popcnt")]
-    fn with(bucket: u64, fingerprint: u64) -> u64 {
-        let extract = |word, mask| _pext_u64(word, mask);
-        bucket64::with(bucket, fingerprint, extract, |word: u64| u64::from(word.count_ones()))
-    }
 }
 
 #[cfg(test)]
@@ -297,14 +283,14 @@ mod tests {
         #[inline(always)]
         fn run<I: InstructionSet>(self, set: I) -> bool {
             // SAFETY: the tests have four words.
-            unsafe { set.contains(self.0, Buckets([0, 1, 2, 3]), self.1) }
+            unsafe { set.contains(self.0, [0, 1, 2, 3], self.1) }
         }
     }
 
     #[test]
     fn every_path_makes_and_finds_the_same() {
         let random = |at: u64| hash::Portable::with_seed(8).digest(&at).word(Domain::new(0), 0);
-        let all = Buckets([0, 1, 2, 3]);
+        let all = [0, 1, 2, 3];
         for isa in Isa::available() {
             for table in 0..200 {
                 let mut words = Vec::from([0; 4]);
@@ -315,14 +301,14 @@ mod tests {
                         let expected = Portable.with(words[place], fingerprint);
                         // SAFETY: there are four words, here and below.
                         unsafe {
-                            insert::<1, false, _>(isa, &mut words, Buckets([place]), fingerprint);
+                            insert::<1, false, _>(isa, &mut words, [place], fingerprint);
                         }
                         assert_eq!(words[place], expected, "{isa:?}");
                         for bit in 0..64 {
                             let near = fingerprint ^ 1 << bit;
                             let expected = Portable.matches::<1>([words[place], 0, 0, 0], near);
                             // SAFETY: there are four words.
-                            let found = unsafe { contains(isa, &words, Buckets([place]), near) };
+                            let found = unsafe { contains(isa, &words, [place], near) };
                             assert_eq!(found, expected, "{isa:?}");
                         }
                     }
@@ -351,12 +337,12 @@ mod tests {
                 let expected: Vec<u64> = (0..4).map(|place| (at + 3 - place) / 4).collect();
                 let loads: Vec<u64> = words.iter().map(|&word| u64::from(bucket64::load(word))).collect();
                 assert_eq!(loads, expected, "{isa:?}");
-                let all = Buckets([0, 1, 2, 3]);
+                let all = [0, 1, 2, 3];
                 // SAFETY: there are four words.
                 let outcomes = unsafe {
                     [
                         insert::<4, true, _>(isa, &mut words, all, random(at)),
-                        insert::<4, true, _>(isa, &atomic, all, random(at)),
+                        insert::<4, true, _>(isa, &mut &atomic, all, random(at)),
                         insert::<4, true, _>(isa, &mut words, all, random(at)),
                     ]
                 };
@@ -364,7 +350,7 @@ mod tests {
                 assert_eq!(words, Vec::from(&atomic), "{isa:?}");
             }
             // SAFETY: there are four words.
-            let full = unsafe { insert::<4, false, _>(isa, &mut words, Buckets([0, 1, 2, 3]), random(0)) };
+            let full = unsafe { insert::<4, false, _>(isa, &mut words, [0, 1, 2, 3], random(0)) };
             assert_eq!(full, Outcome::Full, "{isa:?}");
             atomic.clear();
         }

@@ -7,9 +7,10 @@
 use alloc::vec::Vec;
 use core::hint::select_unpredictable;
 
+use super::DLeftCounting;
 use super::bucket::{Outcome, close};
+use super::choices::Choices;
 use super::format::{LOAD_AT, STATE_AT};
-use super::{ANY, DLeftCounting};
 use crate::bits::Words;
 use crate::filter::Full;
 use crate::hash::Digest;
@@ -114,37 +115,11 @@ impl FixedCells {
     }
 }
 
-// One function per usual number of sub-tables: a common one would save the registers that the
-// longest needs.
 impl DLeftCounting<Vec<u64>> {
     /// Inserts like `place_as`.
-    #[inline]
-    pub(super) fn place_fixed(&mut self, digest: Digest) -> Result<Outcome, Full> {
-        #[cfg(all(target_arch = "x86_64", feature = "std"))]
-        if self.bmi {
-            // SAFETY: the machine has the instructions.
-            return unsafe {
-                match self.layout.subtables() {
-                    2 => self.place_fixed_bmi::<2>(digest),
-                    3 => self.place_fixed_bmi::<3>(digest),
-                    4 => self.place_fixed_bmi::<4>(digest),
-                    _ => self.place_fixed_bmi::<ANY>(digest),
-                }
-            };
-        }
-        self.place_fixed_as::<ANY>(digest)
-    }
-
-    #[cfg(all(target_arch = "x86_64", feature = "std"))]
-    #[target_feature(enable = "bmi1,bmi2,popcnt")]
-    fn place_fixed_bmi<const SUBTABLES: u32>(&mut self, digest: Digest) -> Result<Outcome, Full> {
-        self.place_fixed_as::<SUBTABLES>(digest)
-    }
-
     #[inline(always)]
-    fn place_fixed_as<const SUBTABLES: u32>(&mut self, digest: Digest) -> Result<Outcome, Full> {
+    pub(super) fn place_fixed<const SUBTABLES: u32>(&mut self, choices: Choices) -> Result<Outcome, Full> {
         let fixed = self.format.fixed.as_ref().expect("remainders of one length");
-        let choices = self.chooser.choices(digest);
         let pattern = fixed.pattern(choices.word);
         let (mut found, mut least) = (0, u64::MAX);
         for subtable in 0..self.subtables::<SUBTABLES>() {
@@ -163,34 +138,10 @@ impl DLeftCounting<Vec<u64>> {
         Ok(Outcome::New)
     }
 
-    /// Removes like `take`.
-    #[inline]
-    pub(super) fn take_fixed(&mut self, digest: Digest) -> Option<bool> {
-        #[cfg(all(target_arch = "x86_64", feature = "std"))]
-        if self.bmi {
-            // SAFETY: the machine has the instructions.
-            return unsafe {
-                match self.layout.subtables() {
-                    2 => self.take_fixed_bmi::<2>(digest),
-                    3 => self.take_fixed_bmi::<3>(digest),
-                    4 => self.take_fixed_bmi::<4>(digest),
-                    _ => self.take_fixed_bmi::<ANY>(digest),
-                }
-            };
-        }
-        self.take_fixed_as::<ANY>(digest)
-    }
-
-    #[cfg(all(target_arch = "x86_64", feature = "std"))]
-    #[target_feature(enable = "bmi1,bmi2,popcnt")]
-    fn take_fixed_bmi<const SUBTABLES: u32>(&mut self, digest: Digest) -> Option<bool> {
-        self.take_fixed_as::<SUBTABLES>(digest)
-    }
-
+    /// Removes like `take_with`.
     #[inline(always)]
-    fn take_fixed_as<const SUBTABLES: u32>(&mut self, digest: Digest) -> Option<bool> {
+    pub(super) fn take_fixed<const SUBTABLES: u32>(&mut self, choices: Choices) -> Option<bool> {
         let fixed = self.format.fixed.as_ref().expect("remainders of one length");
-        let choices = self.chooser.choices(digest);
         let pattern = fixed.pattern(choices.word);
         let (mut at, mut all) = (0, 0);
         // Backwards, so that the first match remains.
@@ -213,31 +164,9 @@ impl DLeftCounting<Vec<u64>> {
 }
 
 impl<S: Words> DLeftCounting<S> {
-    #[inline]
-    pub(super) fn contains_fixed(&self, fixed: &FixedCells, digest: Digest) -> bool {
-        #[cfg(all(target_arch = "x86_64", feature = "std"))]
-        if self.bmi {
-            // SAFETY: the machine has the instructions.
-            return unsafe {
-                match self.layout.subtables() {
-                    2 => self.contains_fixed_bmi::<2>(fixed, digest),
-                    3 => self.contains_fixed_bmi::<3>(fixed, digest),
-                    4 => self.contains_fixed_bmi::<4>(fixed, digest),
-                    _ => self.contains_fixed_bmi::<ANY>(fixed, digest),
-                }
-            };
-        }
-        self.contains_fixed_as::<ANY>(fixed, digest)
-    }
-
-    #[cfg(all(target_arch = "x86_64", feature = "std"))]
-    #[target_feature(enable = "bmi1,bmi2,popcnt")]
-    fn contains_fixed_bmi<const SUBTABLES: u32>(&self, fixed: &FixedCells, digest: Digest) -> bool {
-        self.contains_fixed_as::<SUBTABLES>(fixed, digest)
-    }
-
     #[inline(always)]
-    fn contains_fixed_as<const SUBTABLES: u32>(&self, fixed: &FixedCells, digest: Digest) -> bool {
+    pub(super) fn contains_fixed<const SUBTABLES: u32>(&self, digest: Digest) -> bool {
+        let fixed = self.format.fixed.as_ref().expect("remainders of one length");
         let choices = self.chooser.choices(digest);
         let pattern = fixed.pattern(choices.word);
         let mut found = 0;

@@ -17,10 +17,10 @@ mod choices;
 mod fixed;
 mod format;
 mod growing;
-mod many;
 mod saved;
 mod shared;
 mod statistics;
+mod work;
 
 pub use growing::{GrowingDLeftCountingFilter, GrowingDLeftCountingView};
 pub use statistics::DLeftCountingStatistics;
@@ -33,14 +33,14 @@ use core::hint::select_unpredictable;
 use self::bucket::Outcome;
 use self::choices::{Choices, Chooser};
 use self::format::{Format, LOAD_AT, STATE_AT};
-use super::batch::CACHED_BYTES;
+use self::work::{Contains, ContainsFixed, Place, PlaceAll, Take, TakeAll};
+use super::batch::{CACHED_BYTES, in_batches};
 use super::cores::{
     Build, Clear, CountCopies, Counted, FilterCore, ForRate, HasLayout, Insert, Remove, Same,
 };
+use super::simd::{InstructionSet, Isa};
 use super::{BuildError, Filter, Full, NotPresent};
-#[cfg(all(target_arch = "x86_64", feature = "std"))]
-use crate::bits::has_bmi;
-use crate::bits::{LittleEndian, OutOfMemory, Words, extract, zeroed};
+use crate::bits::{LittleEndian, OutOfMemory, Words, zeroed};
 use crate::bytes::View;
 use crate::hash::{Digest, Portable};
 use crate::layout::{DLeftCountingLayout, LayoutError};
@@ -54,9 +54,7 @@ pub struct DLeftCounting<S> {
     format: Arc<Format>,
     len: u64,
     words: S,
-    /// Whether the machine has the instructions of the functions that end in `_bmi`.
-    #[cfg(all(target_arch = "x86_64", feature = "std"))]
-    bmi: bool,
+    isa: Isa,
 }
 
 /// A filter with removal, in half the memory of a counting Bloom filter or less, at a lower rate.
@@ -157,7 +155,7 @@ impl Insert for DLeftCounting<Vec<u64>> {
     }
 
     fn insert_many(&mut self, digests: impl Iterator<Item = Digest>, _scratch: u64) -> Result<(), Full> {
-        self.change_many(digests, Self::place_all)
+        self.change_many(digests, |filter, digests| filter.isa.run(PlaceAll { filter, digests }))
     }
 }
 
@@ -168,7 +166,7 @@ impl Remove for DLeftCounting<Vec<u64>> {
     }
 
     fn remove_many(&mut self, digests: impl Iterator<Item = Digest>) -> Result<(), NotPresent> {
-        self.change_many(digests, Self::take_all)
+        self.change_many(digests, |filter, digests| filter.isa.run(TakeAll { filter, digests }))
     }
 }
 
@@ -182,34 +180,41 @@ impl Clear for DLeftCounting<Vec<u64>> {
 }
 
 impl DLeftCounting<Vec<u64>> {
+    /// Applies a change to all digests, in batches, up to the first that fails.
+    #[inline(always)]
+    fn change_many<E>(
+        &mut self,
+        digests: impl Iterator<Item = Digest>,
+        change_all: impl Fn(&mut Self, &[Digest]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut result = Ok(());
+        in_batches(digests, |digests| {
+            self.prefetch_all(digests);
+            if result.is_ok() {
+                result = change_all(self, digests);
+            }
+        });
+        result
+    }
+
     /// Inserts the key of a digest.
     #[inline]
     fn place(&mut self, digest: Digest) -> Result<Outcome, Full> {
-        if self.format.fixed.is_some() {
-            return self.place_fixed(digest);
-        }
-        #[cfg(all(target_arch = "x86_64", feature = "std"))]
-        if self.bmi {
-            // SAFETY: the machine has the instructions.
-            return unsafe { self.place_bmi(digest) };
-        }
-        self.place_with(digest, extract)
-    }
-
-    #[cfg(all(target_arch = "x86_64", feature = "std"))]
-    #[target_feature(enable = "bmi1,bmi2,popcnt")]
-    fn place_bmi(&mut self, digest: Digest) -> Result<Outcome, Full> {
-        self.place_with(digest, |word, mask| core::arch::x86_64::_pext_u64(word, mask))
+        self.isa.run(Place { filter: self, digest })
     }
 
     #[inline(always)]
-    fn place_with(&mut self, digest: Digest, extract: impl Fn(u64, u64) -> u64) -> Result<Outcome, Full> {
+    fn place_with(&mut self, digest: Digest, set: impl InstructionSet) -> Result<Outcome, Full> {
         let choices = self.chooser.choices(digest);
-        match (self.format.minimal_by_row, self.layout.subtables()) {
-            (true, 2) => self.place_as::<true, 2>(choices, extract),
-            (true, 3) => self.place_as::<true, 3>(choices, extract),
-            (true, 4) => self.place_as::<true, 4>(choices, extract),
-            _ => self.place_as::<false, ANY>(choices, extract),
+        match (self.format.fixed.is_some(), self.format.minimal_by_row, self.layout.subtables()) {
+            (true, _, 2) => self.place_fixed::<2>(choices),
+            (true, _, 3) => self.place_fixed::<3>(choices),
+            (true, _, 4) => self.place_fixed::<4>(choices),
+            (true, _, _) => self.place_fixed::<ANY>(choices),
+            (false, true, 2) => self.place_as::<true, 2>(choices, set),
+            (false, true, 3) => self.place_as::<true, 3>(choices, set),
+            (false, true, 4) => self.place_as::<true, 4>(choices, set),
+            _ => self.place_as::<false, ANY>(choices, set),
         }
     }
 
@@ -219,7 +224,7 @@ impl DLeftCounting<Vec<u64>> {
     fn place_as<const BY_ROW: bool, const SUBTABLES: u32>(
         &mut self,
         choices: Choices,
-        extract: impl Fn(u64, u64) -> u64,
+        set: impl InstructionSet,
     ) -> Result<Outcome, Full> {
         let (mut joined, mut least) = (false, u64::MAX);
         for subtable in 0..self.subtables::<SUBTABLES>() {
@@ -237,6 +242,7 @@ impl DLeftCounting<Vec<u64>> {
             return self.join(choices);
         }
         let best = (least & ((1 << LOAD_AT) - 1)) as usize;
+        let extract = |word, mask| set.extract(word, mask);
         let bucket = self.format.add(self.bucket(best), choices.word, extract).ok_or(Full)?;
         self.set_bucket(best, bucket);
         self.len += 1;
@@ -260,26 +266,19 @@ impl DLeftCounting<Vec<u64>> {
     /// is absent.
     #[inline]
     fn take(&mut self, digest: Digest) -> Option<bool> {
-        if self.format.fixed.is_some() {
-            return self.take_fixed(digest);
-        }
-        #[cfg(all(target_arch = "x86_64", feature = "std"))]
-        if self.bmi {
-            // SAFETY: the machine has the instructions.
-            return unsafe { self.take_bmi(digest) };
-        }
-        self.take_with(digest)
-    }
-
-    #[cfg(all(target_arch = "x86_64", feature = "std"))]
-    #[target_feature(enable = "bmi1,bmi2,popcnt")]
-    fn take_bmi(&mut self, digest: Digest) -> Option<bool> {
-        self.take_with(digest)
+        self.isa.run(Take { filter: self, digest })
     }
 
     #[inline(always)]
     fn take_with(&mut self, digest: Digest) -> Option<bool> {
         let choices = self.chooser.choices(digest);
+        match (self.format.fixed.is_some(), self.layout.subtables()) {
+            (true, 2) => return self.take_fixed::<2>(choices),
+            (true, 3) => return self.take_fixed::<3>(choices),
+            (true, 4) => return self.take_fixed::<4>(choices),
+            (true, _) => return self.take_fixed::<ANY>(choices),
+            _ => {}
+        }
         let (at, found) = self.find(choices)?;
         let bucket = self.bucket(at);
         let less = match self.format.remove_found(bucket, choices.word, found) {
@@ -309,15 +308,7 @@ impl DLeftCounting<Vec<u64>> {
 impl<S: Words> DLeftCounting<S> {
     fn over_words(layout: DLeftCountingLayout, len: u64, words: S) -> Result<Self, OutOfMemory> {
         let (chooser, format) = (Chooser::new(layout), shared::format_of(layout)?);
-        Ok(Self {
-            layout,
-            chooser,
-            format,
-            len,
-            words,
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            bmi: has_bmi(),
-        })
+        Ok(Self { layout, chooser, format, len, words, isa: Isa::detect() })
     }
 
     /// The value of a bucket, which must exist.
@@ -332,12 +323,6 @@ impl<S: Words> DLeftCounting<S> {
         let [low, high] =
             unsafe { [self.words.word_unchecked(2 * at), self.words.word_unchecked(2 * at + 1)] };
         u128::from(low) | u128::from(high) << u64::BITS
-    }
-
-    #[cfg(all(target_arch = "x86_64", feature = "std"))]
-    #[target_feature(enable = "bmi1,bmi2,popcnt")]
-    fn contains_bmi(&self, digest: Digest) -> bool {
-        self.contains_with(digest)
     }
 
     #[inline(always)]
@@ -412,15 +397,18 @@ impl<S: Words> DLeftCounting<S> {
 impl<S: Words> FilterCore for DLeftCounting<S> {
     #[inline]
     fn contains(&self, digest: Digest) -> bool {
-        if let Some(fixed) = &self.format.fixed {
-            return self.contains_fixed(fixed, digest);
+        let filter = self;
+        if self.format.fixed.is_none() {
+            return self.isa.run(Contains { filter, digest });
         }
-        #[cfg(all(target_arch = "x86_64", feature = "std"))]
-        if self.bmi {
-            // SAFETY: the machine has the instructions.
-            return unsafe { self.contains_bmi(digest) };
+        // One function per number of sub-tables: a common one would save the registers that the
+        // longest needs.
+        match self.layout.subtables() {
+            2 => self.isa.run(ContainsFixed::<_, 2> { filter, digest }),
+            3 => self.isa.run(ContainsFixed::<_, 3> { filter, digest }),
+            4 => self.isa.run(ContainsFixed::<_, 4> { filter, digest }),
+            _ => self.isa.run(ContainsFixed::<_, ANY> { filter, digest }),
         }
-        self.contains_with(digest)
     }
 
     #[inline(always)]

@@ -33,7 +33,7 @@ use super::{BuildError, Filter, Full, MergeError, NotPresent};
 use crate::bits::{Line, Lines, LittleEndian, zero_memory};
 use crate::bytes::View;
 use crate::hash::{Digest, Portable};
-use crate::layout::{LayoutError, LineLayout};
+use crate::layout::{LayoutError, LineLayout, Quantity};
 use crate::plan;
 
 pub use fingerprints::Fingerprints;
@@ -205,7 +205,8 @@ impl<D> LineFilter<D> {
         let table = &self.core().table;
         let layout = table.layout.grown()?;
         let mut grown = LineTable::build(layout)?;
-        let full = LayoutError::TooLarge { what: "items", expected: layout.capacity(), found: table.len };
+        let full =
+            LayoutError::TooLarge { what: Quantity::Items, expected: layout.capacity(), found: table.len };
         for number in Fingerprints::new(table) {
             grown.insert_number(number).map_err(|Full| full)?;
         }

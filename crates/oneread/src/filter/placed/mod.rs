@@ -23,7 +23,7 @@ use crate::bytes::View;
 #[cfg(feature = "std")]
 use crate::hash::Digester;
 use crate::hash::{Digest, Domain, Portable, reduce};
-use crate::layout::LayoutError;
+use crate::layout::{LayoutError, Quantity};
 use crate::plan;
 
 /// The cells of a key.
@@ -141,12 +141,12 @@ impl Placed<Vec<u64>> {
     fn with_cells(digests: &[Digest], cells: u64, fingerprint_bits: u32) -> Result<Self, PlacementError> {
         if !(1..=Self::MAX_BITS).contains(&fingerprint_bits) {
             let (expected, found) = (u64::from(Self::MAX_BITS), u64::from(fingerprint_bits));
-            return Err(LayoutError::TooLarge { what: "fingerprint bits", expected, found }.into());
+            return Err(LayoutError::TooLarge { what: Quantity::FingerprintBits, expected, found }.into());
         }
         let keys = digests.len() as u64;
         if keys >= u64::from(NONE) {
             let expected = u64::from(NONE) - 1;
-            return Err(LayoutError::TooLarge { what: "items", expected, found: keys }.into());
+            return Err(LayoutError::TooLarge { what: Quantity::Items, expected, found: keys }.into());
         }
         let words = zeroed(0, word_count(cells, fingerprint_bits))?;
         let mut filter = Self { keys, cells, fingerprint_bits, attempt: 0, words };

@@ -17,6 +17,7 @@ pub(super) use x86::{Avx2, Avx512};
 use super::blocked::BlockBits;
 use super::dleft::BucketMatch;
 use super::line::LineBytes;
+use crate::bits::extract;
 
 /// The widest instruction set of this machine, detected once per filter.
 ///
@@ -44,6 +45,9 @@ pub(super) trait InstructionSet: Copy + BlockBits + BucketMatch + LineBytes {
     /// Does work in a function that is compiled for the set.
     fn run<W: Work>(self, work: W) -> W::Output;
 
+    /// The bits of a word that a mask selects, lowest first.
+    fn extract(self, word: u64, mask: u64) -> u64;
+
     /// Like [`run`](Self::run), but never inlined: for rare work, so that the common path need not
     /// save its registers.
     ///
@@ -64,6 +68,11 @@ impl InstructionSet for Portable {
     #[cfg_attr(all(target_arch = "x86_64", feature = "std"), inline(never))]
     fn run<W: Work>(self, work: W) -> W::Output {
         work.run(self)
+    }
+
+    #[inline(always)]
+    fn extract(self, word: u64, mask: u64) -> u64 {
+        extract(word, mask)
     }
 }
 

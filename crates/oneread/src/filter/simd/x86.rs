@@ -1,6 +1,6 @@
 //! The instruction sets of x86-64.
 
-use core::arch::x86_64::__cpuid;
+use core::arch::x86_64::{__cpuid, _pext_u64};
 use std::arch::is_x86_feature_detected as has;
 
 use super::{InstructionSet, Work};
@@ -68,6 +68,12 @@ impl InstructionSet for Avx2 {
         // SAFETY: `self` exists, so the machine has the features that `run_avx2` enables.
         unsafe { run_avx2(self, work) }
     }
+
+    #[inline(always)]
+    fn extract(self, word: u64, mask: u64) -> u64 {
+        // SAFETY: `self` exists, so the machine has BMI2.
+        unsafe { _pext_u64(word, mask) }
+    }
 }
 
 impl InstructionSet for Avx512 {
@@ -75,6 +81,11 @@ impl InstructionSet for Avx512 {
     fn run<W: Work>(self, work: W) -> W::Output {
         // SAFETY: `self` exists, so the machine has the features that `run_avx512` enables.
         unsafe { run_avx512(self, work) }
+    }
+
+    #[inline(always)]
+    fn extract(self, word: u64, mask: u64) -> u64 {
+        self.avx2().extract(word, mask)
     }
 }
 
@@ -87,4 +98,29 @@ fn run_avx2<W: Work>(set: Avx2, work: W) -> W::Output {
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn run_avx512<W: Work>(set: Avx512, work: W) -> W::Output {
     work.run(set)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Isa;
+    use super::*;
+    use crate::bits::extract;
+    use crate::hash::{Digester, Domain, Portable};
+
+    #[test]
+    fn the_instruction_extracts_what_the_portable_code_does() {
+        if Isa::detect() == Isa::Portable {
+            return;
+        }
+        // SAFETY: `detect` found at least this set.
+        let set = unsafe { Avx2::new() };
+        let random = |at: u64, index| Portable::with_seed(3).digest(&at).word(Domain::new(0), index);
+        for at in 0..10_000 {
+            // Masks of many and of few runs.
+            let (word, mask) = (random(at, 0), random(at, 1));
+            for mask in [mask, mask & random(at, 2), mask | random(at, 3), u64::MAX << (at % 64)] {
+                assert_eq!(set.extract(word, mask), extract(word, mask));
+            }
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //! but tiny tables.
 
 use super::super::{Digest, Domain, reduce};
-use super::{ProbeError, Scheme, error};
+use super::{Parameters, ProbeError, Scheme};
 
 /// h1 + i·h2 + i(i−1)/2·h3 modulo 2^64, then reduced to the table, with h3 = (h1 rotated by 32) ^
 /// h2.
@@ -13,15 +13,11 @@ use super::{ProbeError, Scheme, error};
 /// false positives are 1.03 times those of independent hash functions. Fewer keys at lower rates
 /// are worse: 1.4 times for 10 keys at 20 bits per key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Accelerated {
-    domain: Domain,
-    hashes: u32,
-    size: u64,
-}
+pub struct Accelerated(Parameters);
 
 /// The locations of one digest under [`Accelerated`].
 #[derive(Clone, Debug)]
-pub struct AcceleratedLocations {
+pub(super) struct AcceleratedLocations {
     place: u64,
     step: u64,
     acceleration: u64,
@@ -31,34 +27,33 @@ pub struct AcceleratedLocations {
 
 impl Scheme for Accelerated {
     const NAME: &'static str = "accelerated";
-    type Locations = AcceleratedLocations;
 
     fn new(domain: Domain, hashes: u32, size: u64) -> Result<Self, ProbeError> {
-        error::check(hashes, size)?;
-        Ok(Self { domain, hashes, size })
+        Parameters::new(domain, hashes, size).map(Self)
     }
 
-    fn hashes(&self) -> u32 {
-        self.hashes
-    }
-
-    fn size(&self) -> u64 {
-        self.size
+    fn parameters(&self) -> &Parameters {
+        &self.0
     }
 
     #[inline(always)]
-    fn locations(&self, digest: Digest) -> AcceleratedLocations {
-        self.locations_from(digest.word(self.domain, 0), digest)
+    fn locations(&self, digest: Digest) -> impl ExactSizeIterator<Item = u64> {
+        self.locations_of(digest)
     }
 }
 
 impl Accelerated {
+    #[inline(always)]
+    pub(super) fn locations_of(&self, digest: Digest) -> AcceleratedLocations {
+        self.locations_from(digest.word(self.0.domain, 0), digest)
+    }
+
     /// The locations of a digest whose first word is `place`.
     #[inline(always)]
     fn locations_from(&self, place: u64, digest: Digest) -> AcceleratedLocations {
-        let step = digest.word(self.domain, 1);
+        let step = digest.word(self.0.domain, 1);
         let acceleration = place.rotate_left(32) ^ step;
-        AcceleratedLocations { place, step, acceleration, size: self.size, left: self.hashes }
+        AcceleratedLocations { place, step, acceleration, size: self.0.size, left: self.0.hashes }
     }
 
     /// Reports whether `test` holds for all locations, in their order; stops at the first that
@@ -68,8 +63,8 @@ impl Accelerated {
     /// absent keys (`docs/decisions/bloom-lookups.md`).
     #[inline(always)]
     pub(super) fn all(&self, digest: Digest, mut test: impl FnMut(u64) -> bool) -> bool {
-        let first = digest.word(self.domain, 0);
-        if !test(reduce(first, self.size)) {
+        let first = digest.word(self.0.domain, 0);
+        if !test(reduce(first, self.0.size)) {
             return false;
         }
         let mut others = self.locations_from(first, digest);

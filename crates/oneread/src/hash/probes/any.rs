@@ -105,7 +105,7 @@ impl AnyScheme {
     #[inline(always)]
     pub fn every(&self, digest: Digest, bit: u32, test: impl Fn(u64) -> u64) -> bool {
         match &self.0 {
-            Chosen::Accelerated(scheme) => scheme.locations(digest).every(bit, test),
+            Chosen::Accelerated(scheme) => scheme.locations_of(digest).every(bit, test),
             _ => self.all_of_another(digest, |location| test(location) >> bit & 1 == 1),
         }
     }

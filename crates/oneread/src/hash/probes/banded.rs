@@ -2,28 +2,24 @@
 
 use super::super::{Digest, Domain, reduce};
 use super::recurrence::add_modulo;
-use super::{ProbeError, Scheme, error};
+use super::{Parameters, ProbeError, Scheme};
 
 /// A table divided into equal bands, one per hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Bands {
-    domain: Domain,
-    hashes: u32,
+    parameters: Parameters,
     /// Locations per band: m′ in the paper.
     band: u64,
 }
 
 impl Bands {
     fn new(domain: Domain, hashes: u32, size: u64) -> Result<Self, ProbeError> {
-        error::check(hashes, size)?;
+        let parameters = Parameters::new(domain, hashes, size)?;
         if size < u64::from(hashes) {
             return Err(ProbeError::MoreHashesThanPlaces { hashes, size });
         }
-        Ok(Self { domain, hashes, band: size / u64::from(hashes) })
-    }
-
-    fn size(&self) -> u64 {
-        self.band * u64::from(self.hashes)
+        let band = size / u64::from(hashes);
+        Ok(Self { parameters: Parameters { size: band * u64::from(hashes), ..parameters }, band })
     }
 }
 
@@ -36,64 +32,30 @@ impl Bands {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Partitioned(Bands);
 
-/// The locations of one digest under [`Partitioned`].
-#[derive(Clone, Debug)]
-pub struct PartitionedLocations {
-    start_of_band: u64,
-    in_band: u64,
-    step: u64,
-    band: u64,
-    left: u32,
-}
-
 impl Scheme for Partitioned {
     const NAME: &'static str = "partitioned";
-    type Locations = PartitionedLocations;
 
     fn new(domain: Domain, hashes: u32, size: u64) -> Result<Self, ProbeError> {
         Bands::new(domain, hashes, size).map(Self)
     }
 
-    fn hashes(&self) -> u32 {
-        self.0.hashes
-    }
-
-    fn size(&self) -> u64 {
-        self.0.size()
+    fn parameters(&self) -> &Parameters {
+        &self.0.parameters
     }
 
     #[inline(always)]
-    fn locations(&self, digest: Digest) -> PartitionedLocations {
-        let Bands { domain, hashes, band } = self.0;
-        PartitionedLocations {
-            start_of_band: 0,
-            in_band: reduce(digest.word(domain, 0), band),
-            step: reduce(digest.word(domain, 1), band),
-            band,
-            left: hashes,
-        }
+    fn locations(&self, digest: Digest) -> impl ExactSizeIterator<Item = u64> {
+        let Bands { parameters: Parameters { domain, hashes, .. }, band } = self.0;
+        let [first, step] = [0, 1].map(|index| reduce(digest.word(domain, index), band));
+        let (mut start_of_band, mut in_band) = (0, first);
+        (0..hashes).map(move |_| {
+            let location = start_of_band + in_band;
+            start_of_band += band;
+            in_band = add_modulo(in_band, step, band);
+            location
+        })
     }
 }
-
-impl Iterator for PartitionedLocations {
-    type Item = u64;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<u64> {
-        self.left = self.left.checked_sub(1)?;
-        let location = self.start_of_band + self.in_band;
-        self.start_of_band += self.band;
-        self.in_band = add_modulo(self.in_band, self.step, self.band);
-        Some(location)
-    }
-
-    #[inline]
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left as usize, Some(self.left as usize))
-    }
-}
-
-impl ExactSizeIterator for PartitionedLocations {}
 
 /// Location i is word i of the digest, reduced to band i: the lecture's multi-band filter, with
 /// independent functions.
@@ -102,56 +64,20 @@ impl ExactSizeIterator for PartitionedLocations {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndependentBands(Bands);
 
-/// The locations of one digest under [`IndependentBands`].
-#[derive(Clone, Debug)]
-pub struct IndependentBandsLocations {
-    digest: Digest,
-    bands: Bands,
-    next: u32,
-}
-
 impl Scheme for IndependentBands {
     const NAME: &'static str = "independent-bands";
-    type Locations = IndependentBandsLocations;
 
     fn new(domain: Domain, hashes: u32, size: u64) -> Result<Self, ProbeError> {
         Bands::new(domain, hashes, size).map(Self)
     }
 
-    fn hashes(&self) -> u32 {
-        self.0.hashes
-    }
-
-    fn size(&self) -> u64 {
-        self.0.size()
+    fn parameters(&self) -> &Parameters {
+        &self.0.parameters
     }
 
     #[inline(always)]
-    fn locations(&self, digest: Digest) -> IndependentBandsLocations {
-        IndependentBandsLocations { digest, bands: self.0, next: 0 }
+    fn locations(&self, digest: Digest) -> impl ExactSizeIterator<Item = u64> {
+        let Bands { parameters: Parameters { domain, hashes, .. }, band } = self.0;
+        (0..hashes).map(move |index| u64::from(index) * band + reduce(digest.word(domain, index), band))
     }
 }
-
-impl Iterator for IndependentBandsLocations {
-    type Item = u64;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<u64> {
-        let Bands { domain, hashes, band } = self.bands;
-        if self.next == hashes {
-            return None;
-        }
-        let in_band = reduce(self.digest.word(domain, self.next), band);
-        let location = u64::from(self.next) * band + in_band;
-        self.next += 1;
-        Some(location)
-    }
-
-    #[inline]
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = (self.bands.hashes - self.next) as usize;
-        (left, Some(left))
-    }
-}
-
-impl ExactSizeIterator for IndependentBandsLocations {}

@@ -1,8 +1,10 @@
-//! Errors of making a probe scheme.
+//! Errors of probe schemes.
 
 use core::fmt;
 
-/// The parameters of a probe scheme are invalid.
+use super::SchemeName;
+
+/// The parameters of a probe scheme, or its name, are invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProbeError {
@@ -24,6 +26,8 @@ pub enum ProbeError {
         /// The size requested.
         found: u64,
     },
+    /// No scheme has this name.
+    UnknownScheme,
 }
 
 impl fmt::Display for ProbeError {
@@ -40,25 +44,15 @@ impl fmt::Display for ProbeError {
             Self::TooManyPlaces { expected, found } => {
                 write!(f, "a table has at most {expected} places, found {found}")
             }
+            Self::UnknownScheme => {
+                f.write_str("no probe scheme of that name: choose among")?;
+                for (at, scheme) in SchemeName::ALL.iter().enumerate() {
+                    write!(f, "{} {scheme}", if at == 0 { "" } else { "," })?;
+                }
+                Ok(())
+            }
         }
     }
 }
 
 impl core::error::Error for ProbeError {}
-
-/// Sizes stay below 2^63, so that the sum of two locations never overflows.
-pub(super) const MOST_PLACES: u64 = 1 << 63;
-
-/// Checks what every scheme requires of its parameters.
-pub(super) fn check(hashes: u32, size: u64) -> Result<(), ProbeError> {
-    if size == 0 {
-        return Err(ProbeError::NoPlaces);
-    }
-    if size > MOST_PLACES {
-        return Err(ProbeError::TooManyPlaces { expected: MOST_PLACES, found: size });
-    }
-    if hashes == 0 {
-        return Err(ProbeError::NoHashes);
-    }
-    Ok(())
-}

@@ -38,17 +38,18 @@ mod banded;
 mod error;
 mod independent;
 mod name;
+mod parameters;
 mod recurrence;
 
-pub use accelerated::{Accelerated, AcceleratedLocations};
+pub use accelerated::Accelerated;
 pub use any::AnyScheme;
-pub use banded::{IndependentBands, IndependentBandsLocations, Partitioned, PartitionedLocations};
+pub use banded::{IndependentBands, Partitioned};
 pub use error::ProbeError;
-pub use independent::{Independent, IndependentLocations};
-pub use name::{SchemeName, UnknownScheme};
-pub use recurrence::{
-    Double, Enhanced, ExtendedCube, ExtendedSquare, Quadruple, Recurrence, RecurrenceLocations, Triple,
-};
+pub use independent::Independent;
+pub use name::SchemeName;
+#[doc(hidden)]
+pub use parameters::Parameters;
+pub use recurrence::{Double, Enhanced, ExtendedCube, ExtendedSquare, Quadruple, Triple};
 
 use super::{Digest, Domain};
 
@@ -71,9 +72,6 @@ pub trait Scheme: Copy + Sized {
     /// The name on the command line and in reports.
     const NAME: &'static str;
 
-    /// The iterator over the locations of one digest.
-    type Locations: ExactSizeIterator<Item = u64>;
-
     /// A scheme of `hashes` (k in the paper) locations in a table of `size` places (m in the
     /// paper), from words of the digest in `domain`.
     ///
@@ -81,12 +79,19 @@ pub trait Scheme: Copy + Sized {
     /// If `hashes` or `size` is 0, or if a scheme of bands has more hashes than places.
     fn new(domain: Domain, hashes: u32, size: u64) -> Result<Self, ProbeError>;
 
+    #[doc(hidden)]
+    fn parameters(&self) -> &Parameters;
+
     /// The number of locations.
-    fn hashes(&self) -> u32;
+    fn hashes(&self) -> u32 {
+        self.parameters().hashes
+    }
 
     /// The size of the table.
-    fn size(&self) -> u64;
+    fn size(&self) -> u64 {
+        self.parameters().size
+    }
 
     /// The locations of a digest, all below [`size`](Scheme::size). They need not be distinct.
-    fn locations(&self, digest: Digest) -> Self::Locations;
+    fn locations(&self, digest: Digest) -> impl ExactSizeIterator<Item = u64>;
 }

@@ -5,7 +5,7 @@ use core::str::FromStr;
 
 use super::{
     Accelerated, Double, Enhanced, ExtendedCube, ExtendedSquare, Independent, IndependentBands, Partitioned,
-    Quadruple, Scheme, Triple,
+    ProbeError, Quadruple, Scheme, Triple,
 };
 
 /// Names a probe scheme. The discriminants are those of the file format and never change.
@@ -94,25 +94,9 @@ impl fmt::Display for SchemeName {
 }
 
 impl FromStr for SchemeName {
-    type Err = UnknownScheme;
+    type Err = ProbeError;
 
-    fn from_str(name: &str) -> Result<Self, UnknownScheme> {
-        Self::ALL.into_iter().find(|scheme| scheme.as_str() == name).ok_or(UnknownScheme)
+    fn from_str(name: &str) -> Result<Self, ProbeError> {
+        Self::ALL.into_iter().find(|scheme| scheme.as_str() == name).ok_or(ProbeError::UnknownScheme)
     }
 }
-
-/// No scheme has this name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnknownScheme;
-
-impl fmt::Display for UnknownScheme {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no probe scheme of that name: choose among")?;
-        for (at, scheme) in SchemeName::ALL.iter().enumerate() {
-            write!(f, "{} {scheme}", if at == 0 { "" } else { "," })?;
-        }
-        Ok(())
-    }
-}
-
-impl core::error::Error for UnknownScheme {}

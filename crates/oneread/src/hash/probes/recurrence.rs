@@ -16,7 +16,7 @@
 //! ```
 
 use super::super::{Digest, Domain, reduce};
-use super::{ProbeError, Scheme, error};
+use super::{Parameters, ProbeError, Scheme};
 
 /// The highest degree of a scheme's polynomial.
 const DEGREE: usize = 3;
@@ -25,9 +25,7 @@ const DEGREE: usize = 3;
 /// digest and `FIRST`, `SECOND` and `THIRD` added to its differences at 0. Use its named forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recurrence<const WORDS: usize, const FIRST: u64, const SECOND: u64, const THIRD: u64> {
-    domain: Domain,
-    hashes: u32,
-    size: u64,
+    parameters: Parameters,
     /// The fixed part of the differences, modulo the size.
     fixed: [u64; DEGREE + 1],
 }
@@ -53,12 +51,18 @@ pub type Triple = Recurrence<3, 0, 0, 0>;
 /// acceleration.
 pub type Quadruple = Recurrence<4, 0, 0, 0>;
 
-/// The locations of one digest under a [`Recurrence`].
-#[derive(Clone, Debug)]
-pub struct RecurrenceLocations<const WORDS: usize, const FIRST: u64, const SECOND: u64, const THIRD: u64> {
-    differences: [u64; DEGREE + 1],
-    size: u64,
-    left: u32,
+impl<const WORDS: usize, const FIRST: u64, const SECOND: u64, const THIRD: u64>
+    Recurrence<WORDS, FIRST, SECOND, THIRD>
+{
+    /// The degree of the polynomial. Differences beyond it are 0, and the loop is unrolled up to
+    /// it.
+    const DEGREE: usize = match (WORDS, SECOND, THIRD) {
+        (4.., _, _) => 3,
+        (_, _, 1..) => 3,
+        (3, _, _) => 2,
+        (_, 1.., _) => 2,
+        _ => 1,
+    };
 }
 
 impl<const WORDS: usize, const FIRST: u64, const SECOND: u64, const THIRD: u64> Scheme
@@ -73,72 +77,33 @@ impl<const WORDS: usize, const FIRST: u64, const SECOND: u64, const THIRD: u64> 
         (4, 0, 0, 0) => "quadruple",
         _ => "recurrence",
     };
-    type Locations = RecurrenceLocations<WORDS, FIRST, SECOND, THIRD>;
 
     fn new(domain: Domain, hashes: u32, size: u64) -> Result<Self, ProbeError> {
         const { assert!(1 <= WORDS && WORDS <= DEGREE + 1, "a polynomial of degree 3 has four differences") };
-        error::check(hashes, size)?;
-        Ok(Self { domain, hashes, size, fixed: [0, FIRST % size, SECOND % size, THIRD % size] })
+        let parameters = Parameters::new(domain, hashes, size)?;
+        Ok(Self { parameters, fixed: [0, FIRST % size, SECOND % size, THIRD % size] })
     }
 
-    fn hashes(&self) -> u32 {
-        self.hashes
-    }
-
-    fn size(&self) -> u64 {
-        self.size
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
     }
 
     #[inline(always)]
-    fn locations(&self, digest: Digest) -> Self::Locations {
+    fn locations(&self, digest: Digest) -> impl ExactSizeIterator<Item = u64> {
+        let Parameters { domain, hashes, size } = self.parameters;
         let mut differences = self.fixed;
         for (index, difference) in differences.iter_mut().enumerate().take(WORDS) {
-            let hash = reduce(digest.word(self.domain, index as u32), self.size);
-            *difference = add_modulo(hash, *difference, self.size);
+            let hash = reduce(digest.word(domain, index as u32), size);
+            *difference = add_modulo(hash, *difference, size);
         }
-        RecurrenceLocations { differences, size: self.size, left: self.hashes }
+        (0..hashes).map(move |_| {
+            let location = differences[0];
+            for order in 0..Self::DEGREE {
+                differences[order] = add_modulo(differences[order], differences[order + 1], size);
+            }
+            location
+        })
     }
-}
-
-impl<const WORDS: usize, const FIRST: u64, const SECOND: u64, const THIRD: u64>
-    RecurrenceLocations<WORDS, FIRST, SECOND, THIRD>
-{
-    /// The degree of the polynomial. Differences beyond it are 0, and the loop is unrolled up to
-    /// it.
-    const DEGREE: usize = match (WORDS, SECOND, THIRD) {
-        (4.., _, _) => 3,
-        (_, _, 1..) => 3,
-        (3, _, _) => 2,
-        (_, 1.., _) => 2,
-        _ => 1,
-    };
-}
-
-impl<const WORDS: usize, const FIRST: u64, const SECOND: u64, const THIRD: u64> Iterator
-    for RecurrenceLocations<WORDS, FIRST, SECOND, THIRD>
-{
-    type Item = u64;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<u64> {
-        self.left = self.left.checked_sub(1)?;
-        let location = self.differences[0];
-        for order in 0..Self::DEGREE {
-            self.differences[order] =
-                add_modulo(self.differences[order], self.differences[order + 1], self.size);
-        }
-        Some(location)
-    }
-
-    #[inline]
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left as usize, Some(self.left as usize))
-    }
-}
-
-impl<const WORDS: usize, const FIRST: u64, const SECOND: u64, const THIRD: u64> ExactSizeIterator
-    for RecurrenceLocations<WORDS, FIRST, SECOND, THIRD>
-{
 }
 
 /// The sum modulo `size` of two numbers below it; `size` is at most 2^63, so nothing overflows.

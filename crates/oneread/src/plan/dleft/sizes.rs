@@ -1,7 +1,7 @@
 //! Layouts for a number of keys.
 
 use super::plan;
-use crate::layout::{BucketBits, DLeftLayout, LayoutError, check_fraction};
+use crate::layout::{BucketBits, DLeftLayout, LayoutError, Quantity, check_fraction};
 use crate::plan::float::ceil;
 
 /// The fewest pages worth having: with fewer, rounding up to a whole page costs several percent.
@@ -64,7 +64,7 @@ pub fn for_items(items: u64, bits_per_key: f64) -> Result<DLeftLayout, LayoutErr
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn for_rate(items: u64, rate: f64) -> Result<DLeftLayout, LayoutError> {
-    check_fraction("rate", rate)?;
+    check_fraction(Quantity::Rate, rate)?;
     let keeps = |bits_per_key: f64| -> Result<bool, LayoutError> {
         let layout = for_items(items, bits_per_key)?;
         let load = items.max(1) as f64 / layout.total_buckets() as f64;

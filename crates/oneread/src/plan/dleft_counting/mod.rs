@@ -18,7 +18,9 @@
 
 mod aged;
 
-use crate::layout::{DLeftCountingLayout, GrowingLayout, LayoutError, Remainders, Repeats, check_fraction};
+use crate::layout::{
+    DLeftCountingLayout, GrowingLayout, LayoutError, Quantity, Remainders, Repeats, check_fraction,
+};
 
 use super::float::ceil;
 use super::{OutOfRange, dleft, error::check};
@@ -147,7 +149,7 @@ fn with_load(layout: DLeftCountingLayout, items: u64, load: f64) -> Result<DLeft
 /// # Ok::<(), oneread::layout::LayoutError>(())
 /// ```
 pub fn for_rate(items: u64, rate: f64, turnovers: f64) -> Result<DLeftCountingLayout, LayoutError> {
-    check_fraction("rate", rate)?;
+    check_fraction(Quantity::Rate, rate)?;
     if !(0.0..=MAX_TURNOVERS).contains(&turnovers) {
         return Err(LayoutError::OutOfReach { rate, items });
     }

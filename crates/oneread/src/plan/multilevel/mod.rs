@@ -45,7 +45,7 @@ mod rows;
 
 use alloc::vec::Vec;
 
-use crate::layout::{LayoutError, MultilevelLayout};
+use crate::layout::{LayoutError, MultilevelLayout, Quantity};
 
 use super::Accuracy;
 use super::budget::StepBudget;
@@ -110,9 +110,13 @@ impl MultilevelPlan {
 
     fn within(layout: &MultilevelLayout, items: u64, effort: chain::Effort<'_>) -> Result<Self, LayoutError> {
         match items {
-            0 => return Err(LayoutError::Zero { what: "items" }),
+            0 => return Err(LayoutError::Zero { what: Quantity::Items }),
             _ if items > Self::MAX_ITEMS => {
-                return Err(LayoutError::TooLarge { what: "items", expected: Self::MAX_ITEMS, found: items });
+                return Err(LayoutError::TooLarge {
+                    what: Quantity::Items,
+                    expected: Self::MAX_ITEMS,
+                    found: items,
+                });
             }
             _ => {}
         }

@@ -6,7 +6,7 @@ use core::f64::consts::LN_2;
 
 use crate::layout::{
     BlockedLayout, BloomLayout, CountingLayout, DLeftCountingLayout, DLeftLayout, GrowingLayout, LayoutError,
-    LineLayout, check_fraction,
+    LineLayout, Quantity, check_fraction,
 };
 use crate::plan::error::check;
 use crate::plan::float::{ceil, exp, ln, ln_1p};
@@ -202,7 +202,7 @@ const CANDIDATES: [Candidate; 9] = [
 /// ```
 pub fn filter(targets: &FilterTargets) -> Result<Solution<PlannedFilter>, Unsolved> {
     let FilterTargets { items, rate, needs, bytes } = *targets;
-    check_fraction("rate", rate)?;
+    check_fraction(Quantity::Rate, rate)?;
     check("items", items as f64, 1.0, crate::layout::MAX_PLACES as f64)?;
     let most = bytes.unwrap_or(u64::MAX);
     let (mut best, mut runners_up) =

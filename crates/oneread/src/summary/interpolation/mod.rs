@@ -13,11 +13,12 @@ use core::fmt;
 
 use super::batch::{Stepped, look_ahead};
 use super::error::check_level;
-use super::keys::{FollowTable, KeySummary, NameLevels, constructors};
+use super::keys::{FollowTable, NameLevels, constructors};
 use super::single::check_levels;
 use super::{BuildError, ChangeError, DOMAIN, LevelSet};
 use crate::bits::{LittleEndian, Words, prefetch, reserved};
 use crate::bytes::View;
+use crate::filter::Filter;
 use crate::hash::{Digest, Portable};
 use crate::layout::InterpolationLayout;
 
@@ -47,9 +48,9 @@ pub struct SortedStrings<S> {
 /// level is read first.
 ///
 /// # Two forms
-/// - [`new`](KeySummary::new) makes the single array of the paper, packed to the bit. An insertion
+/// - [`new`](Filter::new) makes the single array of the paper, packed to the bit. An insertion
 ///   or removal shifts the entries behind it: half the array on average, 36 KB for 10,000 keys.
-/// - [`in_blocks`](KeySummary::in_blocks) splits the array by leading bits into blocks of about 64
+/// - [`in_blocks`](Filter::in_blocks) splits the array by leading bits into blocks of about 64
 ///   keys, and shifts within a block. It takes 2 to 4 bits per key more. Random strings keep the
 ///   blocks even, so no tree is needed.
 ///
@@ -86,10 +87,10 @@ pub struct SortedStrings<S> {
 /// assert_eq!(summary.lookup(key), LevelSet::EMPTY);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type InterpolationSummary<D = Portable> = KeySummary<SortedStrings<Vec<u64>>, D>;
+pub type InterpolationSummary<D = Portable> = Filter<SortedStrings<Vec<u64>>, D>;
 
 /// An [`InterpolationSummary`] that borrows its encoded bytes.
-pub type InterpolationView<'a, D = Portable> = View<'a, KeySummary<SortedStrings<LittleEndian<'a>>, D>>;
+pub type InterpolationView<'a, D = Portable> = View<'a, Filter<SortedStrings<LittleEndian<'a>>, D>>;
 
 /// Keys per block at the planned size: few enough to shift quickly.
 const KEYS_A_BLOCK: u64 = 64;

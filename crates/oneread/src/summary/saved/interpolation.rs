@@ -3,11 +3,11 @@
 use alloc::vec::Vec;
 
 use super::super::interpolation::{Packed, SortedStrings, Widths, block_of};
-use super::super::keys::{ReadCore, WriteCore};
 use super::super::single::check_levels;
 use super::{check_words, invalid, narrow};
 use crate::bits::{LittleEndian, Words, reserved};
 use crate::bytes::{Kind, LayoutBlock, LoadError, Source, write_words};
+use crate::filter::cores::SavedCore;
 use crate::layout::{InterpolationLayout, MAX_PLACES};
 
 /// The fields of the layout.
@@ -82,10 +82,21 @@ impl Fields {
     }
 }
 
-impl WriteCore for SortedStrings<Vec<u64>> {
+fn block_of_fields(layout: InterpolationLayout, levels: usize, len: usize, block_bits: u32) -> LayoutBlock {
+    LayoutBlock::new([layout.fingerprint_bits().into(), levels as u64, len as u64, block_bits.into()])
+}
+
+/// The bits of a block's number, from the saved lengths of all blocks.
+fn saved_block_bits(lengths: &impl Words) -> u32 {
+    if lengths.is_empty() { 0 } else { lengths.len().ilog2() }
+}
+
+impl SavedCore for SortedStrings<Vec<u64>> {
+    const KIND: Kind = Kind::InterpolationSummary;
+    type Storage = Vec<u64>;
+
     fn layout_block(&self) -> LayoutBlock {
-        let bits = self.layout.fingerprint_bits().into();
-        LayoutBlock::new([bits, self.levels as u64, self.len as u64, self.block_bits.into()])
+        block_of_fields(self.layout, self.levels, self.len, self.block_bits)
     }
 
     fn payload_length(&self) -> u64 {
@@ -113,10 +124,6 @@ impl WriteCore for SortedStrings<Vec<u64>> {
         }
         write_words(&piece.words, sink);
     }
-}
-
-impl ReadCore<Vec<u64>> for SortedStrings<Vec<u64>> {
-    const KIND: Kind = Kind::InterpolationSummary;
 
     fn read(block: &LayoutBlock, source: &mut impl Source<Vec<u64>>) -> Result<Self, LoadError> {
         let (fields, lengths, all) = Fields::read(block, source)?;
@@ -141,8 +148,25 @@ impl ReadCore<Vec<u64>> for SortedStrings<Vec<u64>> {
     }
 }
 
-impl<'a> ReadCore<LittleEndian<'a>> for SortedStrings<LittleEndian<'a>> {
+/// The strings of a view are one block, whose saved lengths are kept beside it.
+impl<'a> SavedCore for SortedStrings<LittleEndian<'a>> {
     const KIND: Kind = Kind::InterpolationSummary;
+    type Storage = LittleEndian<'a>;
+
+    fn layout_block(&self) -> LayoutBlock {
+        let block_bits = self.saved_lengths.as_ref().map_or(0, saved_block_bits);
+        block_of_fields(self.layout, self.levels, self.len, block_bits)
+    }
+
+    fn payload_length(&self) -> u64 {
+        let blocks = self.saved_lengths.as_ref().map_or(0, Words::len);
+        8 * (blocks + self.blocks[0].words.len()) as u64
+    }
+
+    fn write_payload(&self, sink: &mut dyn FnMut(&[u8])) {
+        self.saved_lengths.iter().for_each(|lengths| write_words(lengths, sink));
+        write_words(&self.blocks[0].words, sink);
+    }
 
     fn read(block: &LayoutBlock, source: &mut impl Source<LittleEndian<'a>>) -> Result<Self, LoadError> {
         let (fields, lengths, all) = Fields::read(block, source)?;
@@ -153,7 +177,7 @@ impl<'a> ReadCore<LittleEndian<'a>> for SortedStrings<LittleEndian<'a>> {
 
     fn check_content(&self) -> Result<(), LoadError> {
         let Some(lengths) = &self.saved_lengths else { return Ok(()) };
-        let block_bits = if lengths.is_empty() { 0 } else { lengths.len().ilog2() };
+        let block_bits = saved_block_bits(lengths);
         let Self { layout, levels, len, widths, .. } = *self;
         Fields { layout, levels, len, block_bits, widths }.check(&self.blocks[0], lengths)
     }

@@ -2,12 +2,12 @@
 
 use alloc::vec::Vec;
 
-use super::super::keys::{ReadCore, WriteCore};
 use super::super::multiple::MultiFilter;
 use super::super::places::{Bits, Counts};
 use super::{TOO_LARGE, check_count, check_words, invalid, narrow};
 use crate::bits::{Counters, Words, counter_words};
 use crate::bytes::{Kind, LayoutBlock, LoadError, Source, write_words};
+use crate::filter::cores::SavedCore;
 use crate::layout::{Counting, CountingFiltersLayout, ListLayout, MultipleFiltersLayout};
 
 /// Words per filter of bits: bits, hashes.
@@ -54,7 +54,10 @@ fn words_for<S: Words>(bits: u64, source: &mut impl Source<S>) -> Result<S, Load
     Ok(words)
 }
 
-impl WriteCore for MultiFilter<Bits<Vec<u64>>> {
+impl<S: Words> SavedCore for MultiFilter<Bits<S>> {
+    const KIND: Kind = Kind::MultiFilterSummary;
+    type Storage = S;
+
     fn layout_block(&self) -> LayoutBlock {
         block_of(self.layout())
     }
@@ -69,10 +72,6 @@ impl WriteCore for MultiFilter<Bits<Vec<u64>>> {
         }
         write_words(&self.places.words, sink);
     }
-}
-
-impl<S: Words> ReadCore<S> for MultiFilter<Bits<S>> {
-    const KIND: Kind = Kind::MultiFilterSummary;
 
     fn read(block: &LayoutBlock, source: &mut impl Source<S>) -> Result<Self, LoadError> {
         let (records, list) = records::<S, RECORD>(block, source)?;
@@ -87,20 +86,23 @@ impl<S: Words> ReadCore<S> for MultiFilter<Bits<S>> {
     }
 }
 
-impl Counts<Vec<u64>> {
+impl<S: Words> Counts<S> {
     /// Iterates over the words of all filters, then those of the list.
-    fn words(&self) -> impl Iterator<Item = &Vec<u64>> {
+    fn words(&self) -> impl Iterator<Item = &S> {
         self.counters.iter().map(Counters::words).chain([&self.list])
     }
 }
 
-impl WriteCore for MultiFilter<Counts<Vec<u64>>> {
+impl<S: Words> SavedCore for MultiFilter<Counts<S>> {
+    const KIND: Kind = Kind::CountingMultiFilterSummary;
+    type Storage = S;
+
     fn layout_block(&self) -> LayoutBlock {
         block_of(self.layout().filters())
     }
 
     fn payload_length(&self) -> u64 {
-        let words: usize = self.places.words().map(Vec::len).sum();
+        let words: usize = self.places.words().map(Words::len).sum();
         8 * (COUNTING_RECORD * self.layout().counters().len() + words) as u64
     }
 
@@ -113,10 +115,6 @@ impl WriteCore for MultiFilter<Counts<Vec<u64>>> {
         }
         self.places.words().for_each(|words| write_words(words, sink));
     }
-}
-
-impl<S: Words> ReadCore<S> for MultiFilter<Counts<S>> {
-    const KIND: Kind = Kind::CountingMultiFilterSummary;
 
     fn read(block: &LayoutBlock, source: &mut impl Source<S>) -> Result<Self, LoadError> {
         let (records, list) = records::<S, COUNTING_RECORD>(block, source)?;

@@ -3,11 +3,11 @@
 use alloc::vec::Vec;
 
 use super::super::cells::{LevelCells, LevelCounters, words_for};
-use super::super::keys::{ReadCore, WriteCore};
 use super::super::single::{SingleFilter, check_levels};
 use super::{TOO_LARGE, check_count, check_words, invalid, narrow};
 use crate::bits::{Counters, Words, counter_words};
 use crate::bytes::{Kind, LayoutBlock, LoadError, Source, write_words};
+use crate::filter::cores::SavedCore;
 use crate::layout::{CountingCellsLayout, SingleFilterLayout};
 
 impl<C> SingleFilter<C> {
@@ -28,7 +28,10 @@ fn decode(block: &LayoutBlock) -> Result<(SingleFilterLayout, u64), LoadError> {
     }
 }
 
-impl WriteCore for SingleFilter<LevelCells<Vec<u64>>> {
+impl<S: Words> SavedCore for SingleFilter<LevelCells<S>> {
+    const KIND: Kind = Kind::SingleFilterSummary;
+    type Storage = S;
+
     fn layout_block(&self) -> LayoutBlock {
         self.block()
     }
@@ -40,10 +43,6 @@ impl WriteCore for SingleFilter<LevelCells<Vec<u64>>> {
     fn write_payload(&self, sink: &mut dyn FnMut(&[u8])) {
         write_words(self.cells.words(), sink);
     }
-}
-
-impl<S: Words> ReadCore<S> for SingleFilter<LevelCells<S>> {
-    const KIND: Kind = Kind::SingleFilterSummary;
 
     fn read(block: &LayoutBlock, source: &mut impl Source<S>) -> Result<Self, LoadError> {
         let (filter, levels) = decode(block)?;
@@ -63,7 +62,10 @@ impl<S: Words> ReadCore<S> for SingleFilter<LevelCells<S>> {
     }
 }
 
-impl WriteCore for SingleFilter<LevelCounters<Vec<u64>>> {
+impl<S: Words> SavedCore for SingleFilter<LevelCounters<S>> {
+    const KIND: Kind = Kind::CountingSingleFilterSummary;
+    type Storage = S;
+
     fn layout_block(&self) -> LayoutBlock {
         self.block()
     }
@@ -77,10 +79,6 @@ impl WriteCore for SingleFilter<LevelCounters<Vec<u64>>> {
         self.layout().counter_bits().iter().for_each(|&bits| sink(&u64::from(bits).to_le_bytes()));
         self.cells.levels.iter().for_each(|counters| write_words(counters.words(), sink));
     }
-}
-
-impl<S: Words> ReadCore<S> for SingleFilter<LevelCounters<S>> {
-    const KIND: Kind = Kind::CountingSingleFilterSummary;
 
     fn read(block: &LayoutBlock, source: &mut impl Source<S>) -> Result<Self, LoadError> {
         let (filter, levels) = decode(block)?;

@@ -30,7 +30,8 @@ impl<K, V, D> BoundedMap<K, V, D> {
         self.slots.get(place)
     }
 
-    fn item_mut(&mut self, place: usize) -> Option<&mut (K, V)> {
+    #[inline]
+    pub(super) fn item_mut(&mut self, place: usize) -> Option<&mut (K, V)> {
         self.slots.get_mut(place)
     }
 }

@@ -169,13 +169,24 @@ impl<K, V, D> BoundedMap<K, V, D> {
         })
     }
 
+    /// The item of a key.
     #[inline(always)]
-    pub(super) fn find_key<Q: ?Sized + Eq>(&self, key: &Q) -> Option<(usize, &(K, V))>
+    pub(super) fn found<Q: ?Sized + Eq>(&self, key: &Q) -> Option<&(K, V)>
     where
         K: Borrow<Q>,
         D: Digester<Q>,
     {
-        self.find(route::word(self.digester.digest(key)), key, &mut ())
+        self.find(route::word(self.digester.digest(key)), key, &mut ()).map(|(_, item)| item)
+    }
+
+    /// The place of a key.
+    #[inline(always)]
+    pub(super) fn place_of<Q: ?Sized + Eq>(&self, key: &Q) -> Option<usize>
+    where
+        K: Borrow<Q>,
+        D: Digester<Q>,
+    {
+        self.find(route::word(self.digester.digest(key)), key, &mut ()).map(|(place, _)| place)
     }
 
     /// Returns where a key is, and how many cache lines its lookup reads.

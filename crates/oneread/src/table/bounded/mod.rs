@@ -30,14 +30,14 @@ use crate::hash::{Digester, Portable};
 use crate::layout::{BoundedLayout, BuildError};
 
 use super::Full;
-use super::surface::map_traits;
+use super::surface::{map_lookups, map_traits};
 use group::{SLOTS, Tag};
 use route::Routes;
 use slots::Slots;
 
 pub use entry::{Entry, OccupiedEntry, VacantEntry};
 pub use grow::GrowError;
-pub use iter::{Drain, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Values, ValuesMut};
+pub use iter::{Drain, IntoIter, Iter, IterMut};
 pub use look::{LookupLines, Region};
 
 /// A map of fixed capacity: its memory never grows and every operation takes constant time, under
@@ -238,12 +238,6 @@ impl<K, V, D> BoundedMap<K, V, D> {
         &self.layout
     }
 
-    /// The digester of the keys.
-    #[must_use]
-    pub fn digester(&self) -> &D {
-        &self.digester
-    }
-
     /// The number of items in the last level.
     ///
     /// This counts them, in time proportional to the last level.
@@ -277,61 +271,6 @@ impl<K, V, D> BoundedMap<K, V, D> {
         let a_line = 1 + slots::GROUPS * look::block_lines(size_of::<(K, V)>());
         let route = route::LINES * a_line;
         LineBounds { lookup: route, insertion: route, removal: 2 * route }
-    }
-
-    /// Returns the value of a key.
-    #[inline]
-    #[must_use]
-    pub fn get<Q: ?Sized + Eq>(&self, key: &Q) -> Option<&V>
-    where
-        K: Borrow<Q>,
-        D: Digester<Q>,
-    {
-        self.find_key(key).map(|(_, (_, value))| value)
-    }
-
-    /// Returns the stored key and its value.
-    #[inline]
-    #[must_use]
-    pub fn get_key_value<Q: ?Sized + Eq>(&self, key: &Q) -> Option<(&K, &V)>
-    where
-        K: Borrow<Q>,
-        D: Digester<Q>,
-    {
-        self.find_key(key).map(|(_, (key, value))| (key, value))
-    }
-
-    /// Returns the value of a key, mutably.
-    #[inline]
-    #[must_use]
-    pub fn get_mut<Q: ?Sized + Eq>(&mut self, key: &Q) -> Option<&mut V>
-    where
-        K: Borrow<Q>,
-        D: Digester<Q>,
-    {
-        let (place, _) = self.find_key(key)?;
-        self.slots.get_mut(place).map(|(_, value)| value)
-    }
-
-    /// Reports whether a key is present.
-    #[inline]
-    #[must_use]
-    pub fn contains_key<Q: ?Sized + Eq>(&self, key: &Q) -> bool
-    where
-        K: Borrow<Q>,
-        D: Digester<Q>,
-    {
-        self.find_key(key).is_some()
-    }
-
-    /// Removes a key and returns its value.
-    #[inline]
-    pub fn remove<Q: ?Sized + Eq>(&mut self, key: &Q) -> Option<V>
-    where
-        K: Borrow<Q>,
-        D: Digester<Q> + Digester<K>,
-    {
-        self.remove_entry(key).map(|(_, value)| value)
     }
 
     /// Removes a key and returns it with its value.
@@ -400,17 +339,9 @@ impl<K: Eq, V, D: Digester<K>> BoundedMap<K, V, D> {
         }
         self.insert_new(word, key, value, &mut ()).map(|_| None)
     }
-
-    /// Inserts items, replacing the values of present keys.
-    ///
-    /// # Errors
-    /// [`Full`] with the first item that has no room. Earlier items are in the map; later ones were
-    /// not taken from the iterator.
-    pub fn try_extend(&mut self, items: impl IntoIterator<Item = (K, V)>) -> Result<(), Full<K, V>> {
-        items.into_iter().try_for_each(|(key, value)| self.insert(key, value).map(drop))
-    }
 }
 
+map_lookups!(BoundedMap);
 map_traits!(BoundedMap);
 
 impl<K: Clone, V: Clone, D: Clone> Clone for BoundedMap<K, V, D> {

@@ -40,7 +40,8 @@ impl<K, V, D> MultilevelTable<K, V, D> {
         self.entries[place].as_ref()
     }
 
-    fn item_mut(&mut self, place: usize) -> Option<&mut (K, V)> {
+    #[inline]
+    pub(super) fn item_mut(&mut self, place: usize) -> Option<&mut (K, V)> {
         self.entries[place].as_mut()
     }
 }

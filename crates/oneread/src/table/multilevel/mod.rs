@@ -24,12 +24,12 @@ use crate::hash::{Digest, Digester, Portable};
 use crate::layout::{MultilevelLayout, OnCrisis};
 
 use super::placement::{Crisis, Location, Move, Placement};
-use super::surface::map_traits;
+use super::surface::{map_lookups, map_traits};
 use changed::{Entries, Reads};
 
 pub use entry::{Entry, OccupiedEntry, VacantEntry};
 pub use full::{Full, TryExtendError};
-pub use iter::{Drain, IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Values, ValuesMut};
+pub use iter::{Drain, IntoIter, Iter, IterMut};
 
 /// A map of fixed capacity whose operations read at most one bucket per level, unless the layout
 /// says otherwise.
@@ -182,12 +182,6 @@ impl<K, V, D> MultilevelTable<K, V, D> {
         &self.layout
     }
 
-    /// The digester of the keys.
-    #[must_use]
-    pub fn digester(&self) -> &D {
-        &self.digester
-    }
-
     /// The number of items in each level.
     #[must_use]
     pub fn level_loads(&self) -> &[u64] {
@@ -261,58 +255,24 @@ impl<K, V, D> MultilevelTable<K, V, D> {
         self.placement.find(digest, |place| matches!(&self.entries[place], Some((k, _)) if k.borrow() == key))
     }
 
+    /// The item of a key.
     #[inline(always)]
-    fn find_key<Q: ?Sized + Eq>(&self, key: &Q) -> Option<usize>
+    fn found<Q: ?Sized + Eq>(&self, key: &Q) -> Option<&(K, V)>
+    where
+        K: Borrow<Q>,
+        D: Digester<Q>,
+    {
+        self.entries[self.place_of(key)?].as_ref()
+    }
+
+    /// The place of a key.
+    #[inline(always)]
+    fn place_of<Q: ?Sized + Eq>(&self, key: &Q) -> Option<usize>
     where
         K: Borrow<Q>,
         D: Digester<Q>,
     {
         self.find(self.digester.digest(key), key).0
-    }
-
-    /// Returns the value of a key.
-    #[inline]
-    #[must_use]
-    pub fn get<Q: ?Sized + Eq>(&self, key: &Q) -> Option<&V>
-    where
-        K: Borrow<Q>,
-        D: Digester<Q>,
-    {
-        self.get_key_value(key).map(|(_, value)| value)
-    }
-
-    /// Returns the stored key and its value.
-    #[inline]
-    #[must_use]
-    pub fn get_key_value<Q: ?Sized + Eq>(&self, key: &Q) -> Option<(&K, &V)>
-    where
-        K: Borrow<Q>,
-        D: Digester<Q>,
-    {
-        self.item_at(self.find_key(key)?)
-    }
-
-    /// Returns the value of a key, mutably.
-    #[inline]
-    #[must_use]
-    pub fn get_mut<Q: ?Sized + Eq>(&mut self, key: &Q) -> Option<&mut V>
-    where
-        K: Borrow<Q>,
-        D: Digester<Q>,
-    {
-        let place = self.find_key(key)?;
-        self.entries[place].as_mut().map(|(_, value)| value)
-    }
-
-    /// Reports whether a key is present.
-    #[inline]
-    #[must_use]
-    pub fn contains_key<Q: ?Sized + Eq>(&self, key: &Q) -> bool
-    where
-        K: Borrow<Q>,
-        D: Digester<Q>,
-    {
-        self.find_key(key).is_some()
     }
 
     /// Returns the value of a key, searching only these levels, in this order, and the stash.
@@ -345,15 +305,6 @@ impl<K, V, D> MultilevelTable<K, V, D> {
     {
         let (place, buckets_read) = self.find(self.digester.digest(key), key);
         Located { location: place.map(|place| self.placement.location(place)), buckets_read }
-    }
-
-    /// Removes a key and returns its value.
-    pub fn remove<Q: ?Sized + Eq>(&mut self, key: &Q) -> Option<V>
-    where
-        K: Borrow<Q>,
-        D: Digester<Q> + Digester<K>,
-    {
-        self.remove_entry(key).map(|(_, value)| value)
     }
 
     /// Removes a key and returns it with its value.
@@ -412,6 +363,7 @@ impl<K, V, D> MultilevelTable<K, V, D> {
     }
 }
 
+map_lookups!(MultilevelTable);
 map_traits!(MultilevelTable);
 
 impl<K: Eq, V, D: Digester<K>> MultilevelTable<K, V, D> {
@@ -431,15 +383,6 @@ impl<K: Eq, V, D: Digester<K>> MultilevelTable<K, V, D> {
             return Ok(Some(mem::replace(present, value)));
         }
         self.insert_new(digest, key, value, looked).map(|_| None)
-    }
-
-    /// Inserts items, replacing the values of present keys.
-    ///
-    /// # Errors
-    /// [`Full`] with the first item that has no room. Earlier items are in the table; later ones
-    /// were not taken from the iterator.
-    pub fn try_extend(&mut self, items: impl IntoIterator<Item = (K, V)>) -> Result<(), Full<K, V>> {
-        items.into_iter().try_for_each(|(key, value)| self.insert(key, value).map(drop))
     }
 
     /// Inserts an item whose key is absent, and returns its place. Its lookup read `looked`

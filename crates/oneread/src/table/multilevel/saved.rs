@@ -85,7 +85,7 @@ where
         let table = Self { layout, digester, placement, entries, reads: Reads::default() };
         for (place, entry) in table.entries.iter().enumerate() {
             if let Some((key, _)) = entry
-                && table.find_key(key) != Some(place)
+                && table.place_of(key) != Some(place)
             {
                 return Err(LoadError::Invalid { what: "an item in a bucket that is not its own, or twice" });
             }

@@ -4,8 +4,10 @@
 
 mod entry;
 mod iter;
+mod lookups;
 mod traits;
 
 pub(super) use entry::map_entries;
 pub(super) use iter::{map_items, map_parts};
+pub(super) use lookups::map_lookups;
 pub(super) use traits::map_traits;

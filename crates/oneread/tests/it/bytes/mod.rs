@@ -30,6 +30,7 @@ use oneread::layout::{
     BlockedLayout, BloomLayout, BucketBits, CountMinLayout, CountingLayout, DLeftLayout, GrowingLayout,
 };
 use oneread::table::MultilevelTable;
+use proptest::test_runner::TestCaseError;
 use xxhash_rust::xxh3::xxh3_64;
 
 // Positions in a container, as in `docs/format.md`.
@@ -284,4 +285,38 @@ fn with_payload(bytes: &[u8], payload: &[u8]) -> Vec<u8> {
     put(&mut bytes, PAYLOAD_LENGTH, payload.len() as u64);
     reseal(&mut bytes);
     bytes
+}
+
+fn refuses_every_flipped_bit(samples: impl IntoIterator<Item = (Kind, Vec<u8>)>) {
+    for (kind, bytes) in samples {
+        let mut damaged = bytes.clone();
+        for at in 0..bytes.len() {
+            for bit in 0..8 {
+                damaged[at] ^= 1 << bit;
+                assert!(load_and_open(kind, &damaged).is_err(), "{kind}, byte {at}, bit {bit}");
+                damaged[at] ^= 1 << bit;
+            }
+        }
+        assert_eq!(damaged, bytes);
+    }
+}
+
+/// Changes words from the layout on. Nothing may panic, and what still loads must be saved again as
+/// the same bytes.
+fn is_saved_again_if_it_loads(
+    kind: Kind,
+    mut bytes: Vec<u8>,
+    changes: Vec<(usize, u64)>,
+) -> Result<(), TestCaseError> {
+    for (word, value) in changes {
+        let at = LAYOUT + 8 * word;
+        if at + 8 <= bytes.len() {
+            put(&mut bytes, at, value);
+        }
+    }
+    reseal(&mut bytes);
+    match load_and_open(kind, &bytes) {
+        Ok(saved) if saved != bytes => Err(TestCaseError::fail("it is not saved as the same bytes")),
+        _ => Ok(()),
+    }
 }

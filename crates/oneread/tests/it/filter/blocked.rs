@@ -1,163 +1,53 @@
 //! The blocked Bloom filter against a set of bits, placed as its documentation says.
 
-use std::collections::BTreeSet;
-
 use oneread::filter::{AtomicBlockedBloomFilter, BlockedBloomFilter, BlockedView, BuildError, MergeError};
 use oneread::hash::{Digester, Domain, Portable};
-use oneread::layout::{BlockedLayout, LayoutError};
+use oneread::layout::{BlockedLayout, LayoutError, Quantity};
 use proptest::prelude::*;
 
-use super::{BATCH_LENGTHS, payload, payload_of_bits};
+use super::bit_model::{self, BitModel, KEYS, Step, does_what_bits_do};
+use super::{BATCH_LENGTHS, payload};
 
 /// The multiplier between a key's block and its bits, as in `docs/format.md`.
 const SPREAD: u128 = 0xd134_2543_de82_ef95;
 
-/// The bits that are 1, counted through all blocks.
-#[derive(Clone)]
-struct Model {
-    blocks: u64,
-    digester: Portable,
-    ones: BTreeSet<u64>,
+/// The bits of a key, counted through all blocks.
+fn bits_of(layout: BlockedLayout, digester: &Portable, key: u64) -> [u64; 8] {
+    let word = u128::from(digester.digest(&key).word(Domain::BLOCKED, 0));
+    let block = ((word * u128::from(layout.blocks())) >> 64) as u64;
+    let numbers = (word * SPREAD % (1 << 64)) as u64 >> 16;
+    std::array::from_fn(|j| 512 * block + 64 * j as u64 + (numbers >> (6 * j)) % 64)
 }
 
-impl Model {
-    fn new(layout: BlockedLayout, seed: u64) -> Self {
-        Self { blocks: layout.blocks(), digester: Portable::with_seed(seed), ones: BTreeSet::new() }
-    }
-
-    fn bits(&self, key: u64) -> [u64; 8] {
-        let word = u128::from(self.digester.digest(&key).word(Domain::BLOCKED, 0));
-        let block = ((word * u128::from(self.blocks)) >> 64) as u64;
-        let numbers = (word * SPREAD % (1 << 64)) as u64 >> 16;
-        std::array::from_fn(|j| 512 * block + 64 * j as u64 + (numbers >> (6 * j)) % 64)
-    }
-
-    fn contains(&self, key: u64) -> bool {
-        self.bits(key).iter().all(|bit| self.ones.contains(bit))
-    }
-
-    fn insert(&mut self, key: u64) -> bool {
-        let before = self.contains(key);
-        self.ones.extend(self.bits(key));
-        before
-    }
-
-    fn payload(&self) -> Vec<u8> {
-        payload_of_bits(self.ones.iter().copied(), 8 * self.blocks)
-    }
-
-    /// The probability that an absent key is found: the average over all blocks that each word has
-    /// the key's bit.
-    fn rate(&self) -> f64 {
-        let fill = |word: u64| self.ones.range(64 * word..64 * (word + 1)).count() as f64 / 64.0;
-        let block = |block: u64| (8 * block..8 * (block + 1)).map(fill).product::<f64>();
-        (0..self.blocks).map(block).sum::<f64>() / self.blocks as f64
-    }
+fn model(layout: BlockedLayout, seed: u64) -> BitModel {
+    let digester = Portable::with_seed(seed);
+    BitModel::new(8 * layout.blocks(), move |key| bits_of(layout, &digester, key).to_vec())
 }
 
-#[derive(Clone, Debug)]
-enum Step {
-    Insert(u64),
-    Clear,
-    Union(Vec<u64>),
-    Intersect(Vec<u64>),
-    Extend(Vec<u64>),
-    SaveAndLoad,
-    InsertAtomically(u64),
+/// The probability that an absent key is found: the average over all blocks that each word has the
+/// key's bit.
+fn rate(layout: BlockedLayout, model: &BitModel) -> f64 {
+    let fill = |word: u64| model.ones.range(64 * word..64 * (word + 1)).count() as f64 / 64.0;
+    let block = |block: u64| (8 * block..8 * (block + 1)).map(fill).product::<f64>();
+    (0..layout.blocks()).map(block).sum::<f64>() / layout.blocks() as f64
 }
 
-/// Few keys, so that sequences repeat them.
-const KEYS: u64 = 60;
-
-fn step() -> impl Strategy<Value = Step> {
-    let keys = || prop::collection::vec(0..KEYS, 0..40);
-    prop_oneof![
-        6 => (0..KEYS).prop_map(Step::Insert),
-        1 => Just(Step::Clear),
-        1 => keys().prop_map(Step::Union),
-        1 => keys().prop_map(Step::Intersect),
-        1 => keys().prop_map(Step::Extend),
-        1 => Just(Step::SaveAndLoad),
-        2 => (0..KEYS).prop_map(Step::InsertAtomically),
-    ]
-}
-
-fn filled(layout: BlockedLayout, seed: u64, keys: &[u64]) -> (BlockedBloomFilter, Model) {
-    let mut filter = BlockedBloomFilter::with_seed(layout, seed).unwrap();
-    let mut model = Model::new(layout, seed);
-    for &key in keys {
-        filter.insert(&key);
-        model.insert(key);
-    }
+fn filled(layout: BlockedLayout, seed: u64, keys: &[u64]) -> (BlockedBloomFilter, BitModel) {
+    let (mut filter, mut model) = (BlockedBloomFilter::with_seed(layout, seed).unwrap(), model(layout, seed));
+    keys.iter().for_each(|&key| _ = (filter.insert(&key), model.insert(key)));
     (filter, model)
 }
 
 proptest! {
     #[test]
-    fn a_blocked_filter_does_what_a_set_of_bits_does(
-        blocks in 1u64..6,
-        seed: u64,
-        steps in prop::collection::vec(step(), 1..30),
-    ) {
+    fn a_blocked_filter_does_what_a_set_of_bits_does(blocks in 1u64..6, seed: u64, steps in bit_model::steps()) {
         let layout = BlockedLayout::new(blocks).unwrap();
-        let (mut filter, mut model) = filled(layout, seed, &[]);
-        let mut inserted = BTreeSet::new();
-        for step in steps {
-            match step {
-                Step::Insert(key) => {
-                    prop_assert_eq!(filter.insert(&key), model.insert(key));
-                    inserted.insert(key);
-                }
-                Step::Clear => {
-                    filter.clear();
-                    model.ones.clear();
-                    inserted.clear();
-                }
-                Step::Union(keys) => {
-                    let (other, other_model) = filled(layout, seed, &keys);
-                    filter.union(&other).unwrap();
-                    model.ones.extend(other_model.ones);
-                    inserted.extend(keys);
-                }
-                Step::Intersect(keys) => {
-                    let (other, other_model) = filled(layout, seed, &keys);
-                    let mut again = filter.clone();
-                    filter.intersect(&other).unwrap();
-                    again.intersect(&AtomicBlockedBloomFilter::from(other)).unwrap();
-                    prop_assert!(filter == again);
-                    model.ones.retain(|one| other_model.ones.contains(one));
-                    inserted.retain(|key| keys.contains(key));
-                }
-                Step::Extend(keys) => {
-                    filter.extend(&keys);
-                    keys.iter().for_each(|&key| _ = model.insert(key));
-                    inserted.extend(keys);
-                }
-                Step::SaveAndLoad => {
-                    let bytes = filter.to_bytes();
-                    filter = BlockedBloomFilter::from_bytes(&bytes).unwrap();
-                    let view = BlockedView::open(&bytes).unwrap();
-                    prop_assert!(*view == filter);
-                    prop_assert!((0..KEYS).all(|key| view.contains(&key) == filter.contains(&key)));
-                }
-                Step::InsertAtomically(key) => {
-                    let atomic = AtomicBlockedBloomFilter::from(filter);
-                    prop_assert_eq!(atomic.contains(&key), model.contains(key));
-                    prop_assert_eq!(atomic.insert(&key), model.insert(key));
-                    prop_assert!(atomic.contains(&key));
-                    filter = BlockedBloomFilter::from(atomic);
-                    inserted.insert(key);
-                }
-            }
-            prop_assert_eq!(payload(&filter), model.payload());
-            prop_assert_eq!(filter.ones(), model.ones.len() as u64);
-            prop_assert_eq!(filter.is_empty(), model.ones.is_empty());
-            prop_assert!((filter.false_positive_rate() - model.rate()).abs() <= 1e-12 * model.rate());
-            for key in 0..KEYS {
-                prop_assert_eq!(filter.contains(&key), model.contains(key), "key {}", key);
-            }
-            prop_assert!(inserted.iter().all(|key| filter.contains(key)), "a key was forgotten");
-        }
+        let filled = |keys: &[u64]| filled(layout, seed, keys);
+        let check = |filter: &BlockedBloomFilter, model: &BitModel| {
+            let expected = rate(layout, model);
+            (filter.false_positive_rate() - expected).abs() <= 1e-12 * expected
+        };
+        does_what_bits_do!(BlockedBloomFilter, AtomicBlockedBloomFilter, BlockedView, steps, filled, check);
     }
 }
 
@@ -224,7 +114,7 @@ fn a_view_need_not_lie_at_the_start_of_a_cache_line() {
 fn constructors_take_layouts_or_rates() {
     assert_eq!(
         BlockedBloomFilter::with_rate(1000, 1.0).unwrap_err(),
-        BuildError::Layout(LayoutError::Fraction { what: "rate", found: 1.0 })
+        BuildError::Layout(LayoutError::Fraction { what: Quantity::Rate, found: 1.0 })
     );
     // Σ over j of Bin(100000, 1/B; j)·(1 − (63/64)^j)^8, summed by another program: 0.010012 for B
     // = 1972, 0.009987 for 1973.

@@ -1,74 +1,20 @@
 //! The Bloom filter against a set of locations.
 
-use std::collections::BTreeSet;
-
 use oneread::filter::{AtomicBloomFilter, BloomFilter, BloomView, BuildError, MergeError};
 use oneread::hash::probes::SchemeName;
 use oneread::hash::{Digester, Domain, Portable};
-use oneread::layout::{BloomLayout, LayoutError};
+use oneread::layout::{BloomLayout, LayoutError, Quantity};
 use proptest::prelude::*;
 
-use super::{BATCH_LENGTHS, locations, payload, payload_of_bits};
+use super::bit_model::{self, BitModel, KEYS, Step, does_what_bits_do};
+use super::{BATCH_LENGTHS, locations, payload};
 
-/// The bits that are 1, one by one.
-#[derive(Clone)]
-struct Model {
-    layout: BloomLayout,
-    digester: Portable,
-    ones: BTreeSet<u64>,
-}
-
-impl Model {
-    fn new(layout: BloomLayout, seed: u64) -> Self {
-        Self { layout, digester: Portable::with_seed(seed), ones: BTreeSet::new() }
-    }
-
-    fn locations(&self, key: u64) -> Vec<u64> {
-        let layout = self.layout;
-        let digest = self.digester.digest(&key);
+fn model(layout: BloomLayout, seed: u64) -> BitModel {
+    let digester = Portable::with_seed(seed);
+    BitModel::new(layout.bits().div_ceil(64), move |key| {
+        let digest = digester.digest(&key);
         locations(layout.scheme(), Domain::FILTER, layout.hashes(), layout.bits(), digest)
-    }
-
-    fn contains(&self, key: u64) -> bool {
-        self.locations(key).iter().all(|location| self.ones.contains(location))
-    }
-
-    fn insert(&mut self, key: u64) -> bool {
-        let before = self.contains(key);
-        self.ones.extend(self.locations(key));
-        before
-    }
-
-    fn payload(&self) -> Vec<u8> {
-        payload_of_bits(self.ones.iter().copied(), self.layout.bits().div_ceil(64))
-    }
-}
-
-#[derive(Clone, Debug)]
-enum Step {
-    Insert(u64),
-    Clear,
-    Union(Vec<u64>),
-    Intersect(Vec<u64>),
-    Extend(Vec<u64>),
-    SaveAndLoad,
-    InsertAtomically(u64),
-}
-
-/// Few keys, so that sequences repeat them.
-const KEYS: u64 = 60;
-
-fn step() -> impl Strategy<Value = Step> {
-    let keys = || prop::collection::vec(0..KEYS, 0..40);
-    prop_oneof![
-        6 => (0..KEYS).prop_map(Step::Insert),
-        1 => Just(Step::Clear),
-        1 => keys().prop_map(Step::Union),
-        1 => keys().prop_map(Step::Intersect),
-        1 => keys().prop_map(Step::Extend),
-        1 => Just(Step::SaveAndLoad),
-        2 => (0..KEYS).prop_map(Step::InsertAtomically),
-    ]
+    })
 }
 
 fn layout() -> impl Strategy<Value = BloomLayout> {
@@ -83,81 +29,18 @@ fn layout() -> impl Strategy<Value = BloomLayout> {
         })
 }
 
-fn filled(layout: BloomLayout, seed: u64, keys: &[u64]) -> (BloomFilter, Model) {
-    let (mut filter, mut model) = (BloomFilter::with_seed(layout, seed).unwrap(), Model::new(layout, seed));
-    for &key in keys {
-        filter.insert(&key);
-        model.insert(key);
-    }
+fn filled(layout: BloomLayout, seed: u64, keys: &[u64]) -> (BloomFilter, BitModel) {
+    let (mut filter, mut model) = (BloomFilter::with_seed(layout, seed).unwrap(), model(layout, seed));
+    keys.iter().for_each(|&key| _ = (filter.insert(&key), model.insert(key)));
     (filter, model)
 }
 
 proptest! {
     #[test]
-    fn a_bloom_filter_does_what_a_set_of_locations_does(
-        layout in layout(),
-        seed: u64,
-        steps in prop::collection::vec(step(), 1..30),
-    ) {
-        let (mut filter, mut model) = filled(layout, seed, &[]);
-        // The keys that must be found, whatever bits they share. Intersections may remove keys.
-        let mut inserted = BTreeSet::new();
-        for step in steps {
-            match step {
-                Step::Insert(key) => {
-                    prop_assert_eq!(filter.insert(&key), model.insert(key));
-                    inserted.insert(key);
-                }
-                Step::Clear => {
-                    filter.clear();
-                    model.ones.clear();
-                    inserted.clear();
-                }
-                Step::Union(keys) => {
-                    let (other, other_model) = filled(layout, seed, &keys);
-                    filter.union(&other).unwrap();
-                    model.ones.extend(other_model.ones);
-                    inserted.extend(keys);
-                }
-                Step::Intersect(keys) => {
-                    let (other, other_model) = filled(layout, seed, &keys);
-                    // The same in an atomic filter.
-                    let mut again = filter.clone();
-                    filter.intersect(&other).unwrap();
-                    again.intersect(&AtomicBloomFilter::from(other)).unwrap();
-                    prop_assert!(filter == again);
-                    model.ones.retain(|one| other_model.ones.contains(one));
-                    inserted.retain(|key| keys.contains(key));
-                }
-                Step::Extend(keys) => {
-                    filter.extend(&keys);
-                    keys.iter().for_each(|&key| _ = model.insert(key));
-                    inserted.extend(keys);
-                }
-                Step::SaveAndLoad => {
-                    let bytes = filter.to_bytes();
-                    filter = BloomFilter::from_bytes(&bytes).unwrap();
-                    let view = BloomView::open(&bytes).unwrap();
-                    prop_assert!(*view == filter);
-                    prop_assert!((0..KEYS).all(|key| view.contains(&key) == filter.contains(&key)));
-                }
-                Step::InsertAtomically(key) => {
-                    let atomic = AtomicBloomFilter::from(filter);
-                    prop_assert_eq!(atomic.contains(&key), model.contains(key));
-                    prop_assert_eq!(atomic.insert(&key), model.insert(key));
-                    prop_assert!(atomic.contains(&key));
-                    filter = BloomFilter::from(atomic);
-                    inserted.insert(key);
-                }
-            }
-            prop_assert_eq!(payload(&filter), model.payload());
-            prop_assert_eq!(filter.ones(), model.ones.len() as u64);
-            prop_assert_eq!(filter.is_empty(), model.ones.is_empty());
-            for key in 0..KEYS {
-                prop_assert_eq!(filter.contains(&key), model.contains(key), "key {}", key);
-            }
-            prop_assert!(inserted.iter().all(|key| filter.contains(key)), "a key was forgotten");
-        }
+    fn a_bloom_filter_does_what_a_set_of_locations_does(layout in layout(), seed: u64, steps in bit_model::steps()) {
+        let filled = |keys: &[u64]| filled(layout, seed, keys);
+        let check = |_: &BloomFilter, _: &BitModel| true;
+        does_what_bits_do!(BloomFilter, AtomicBloomFilter, BloomView, steps, filled, check);
     }
 }
 
@@ -240,7 +123,7 @@ fn a_filter_is_collected_from_its_keys_at_one_percent() {
 fn constructors_take_layouts_rates_or_bits() {
     assert_eq!(
         BloomFilter::with_rate(1000, 0.0).unwrap_err(),
-        BuildError::Layout(LayoutError::Fraction { what: "rate", found: 0.0 })
+        BuildError::Layout(LayoutError::Fraction { what: Quantity::Rate, found: 0.0 })
     );
     assert_eq!(BloomFilter::with_rate(1000, 0.01).unwrap().layout().hashes(), 7);
     // 16·ln 2 = 11.09.

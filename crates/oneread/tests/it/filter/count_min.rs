@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use oneread::bytes::Saved;
 use oneread::filter::{BuildError, CountMinSketch, CountMinView, MergeError};
 use oneread::hash::{Digester, Domain, reduce};
 use oneread::layout::{CountMinLayout, Rows, Update};

@@ -3,7 +3,7 @@
 use oneread::bytes::Kind;
 use oneread::filter::{AtomicDLeftFilter, BuildError, DLeftFilter, DLeftView, Full, MergeError};
 use oneread::hash::{Digester, Domain, Portable};
-use oneread::layout::{BucketBits, DLeftLayout, Division, LayoutError, Semisort, Ties};
+use oneread::layout::{BucketBits, DLeftLayout, Division, LayoutError, Quantity, Semisort, Ties};
 use oneread::plan;
 use oneread_study::hash::Ideal;
 use proptest::prelude::*;
@@ -243,7 +243,11 @@ fn layouts_beyond_the_structure_are_refused() {
     let five = error(DLeftLayout::new(5, 16, BITS64).unwrap());
     assert_eq!(
         five,
-        BuildError::Layout(LayoutError::TooLarge { what: "sub-tables of a filter", expected: 4, found: 5 })
+        BuildError::Layout(LayoutError::TooLarge {
+            what: Quantity::SubtablesOfFilter,
+            expected: 4,
+            found: 5
+        })
     );
     error(DLeftLayout::new(3, 16, BITS64).unwrap().with_group(8).unwrap());
     error(DLeftLayout::paged(2, BITS64).unwrap().with_group(2).unwrap());

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use oneread::filter::{BuildError, GrowingFilter, GrowingView, MergeError};
-use oneread::layout::{GrowingLayout, LayoutError};
+use oneread::layout::{GrowingLayout, LayoutError, Quantity};
 use oneread::plan;
 use proptest::prelude::*;
 
@@ -235,7 +235,7 @@ fn a_filter_of_the_most_layers_takes_no_further_one() {
     let error = filter.insert(&absent).unwrap_err();
     assert_eq!(
         error,
-        BuildError::Layout(LayoutError::TooLarge { what: "layers", expected: 4096, found: 4097 })
+        BuildError::Layout(LayoutError::TooLarge { what: Quantity::Layers, expected: 4096, found: 4097 })
     );
     assert!(filter.to_bytes() == before, "nothing is changed");
     assert!(GrowingFilter::from_bytes(&before).unwrap() == filter);
@@ -247,7 +247,7 @@ fn a_set_that_outgrows_its_layout_is_an_error() {
     let layout = GrowingLayout::new(2, 0.01).unwrap().with_tightening(1e-200).unwrap();
     let mut filter = GrowingFilter::with_seed(layout, 1).unwrap();
     let error = (0..100u64).find_map(|key| filter.insert(&key).err()).unwrap();
-    assert_eq!(error, BuildError::Layout(LayoutError::Fraction { what: "rate", found: 0.0 }));
+    assert_eq!(error, BuildError::Layout(LayoutError::Fraction { what: Quantity::Rate, found: 0.0 }));
     // Two layers, for two keys and for four.
     assert_eq!((filter.layers(), filter.len()), (2, 6));
     assert!(filter.insert_many(&(0..100u64).collect::<Vec<_>>()).is_err());
@@ -289,17 +289,6 @@ fn debug_tells_rate_items_and_layers() {
 
 #[test]
 fn a_filter_that_may_not_grow_further_says_so_and_is_not_changed() {
-    let mut filter = GrowingFilter::with_seed(GrowingLayout::new(100, 0.01).unwrap(), 3).unwrap();
-    // Room for the first layer but not for the second, which is larger.
-    let most = 2 * filter.byte_len() as u64;
-    let refused = (0..1000u64).find(|key| filter.insert_within(key, most).is_err()).expect("the limit");
-    assert!(refused >= 80 && filter.layers() == 1, "{refused} keys of 100 planned");
-    let before = filter.clone();
-    assert!(filter.insert_within(&refused, most).is_err());
-    assert_eq!(filter, before);
-    assert!((0..refused).all(|key| filter.contains(&key)));
-    // A present key needs no room, and more room lets it grow.
-    assert!(filter.insert_within(&0u64, most).unwrap());
-    filter.insert_within(&refused, 10 * most).unwrap();
-    assert!(filter.contains(&refused) && filter.layers() == 2);
+    let taken = super::growing_contract::keeps_to_its_bytes::<GrowingFilter>();
+    assert!(taken >= 80, "{taken} keys of 100 planned");
 }

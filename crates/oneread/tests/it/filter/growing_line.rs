@@ -1,155 +1,40 @@
 //! The growing line filter against a table of counts.
 
-use oneread::filter::{GrowingLineFilter, GrowingLineView, LineFilter, NotPresent};
-use oneread::hash::reduce;
+use oneread::filter::{GrowingLineFilter, LineFilter};
 use oneread::layout::{GrowingLayout, LineLayout};
 use oneread::plan::line;
 use proptest::prelude::*;
-use rand_pcg::rand_core::{Rng, SeedableRng};
 
+use super::growing_contract as contract;
 use crate::statistics::{SIX_SIGMA, binomial_z};
 
 fn empty(first_items: u64, rate: f64, seed: u64) -> GrowingLineFilter {
     GrowingLineFilter::with_seed(GrowingLayout::new(first_items, rate).unwrap(), seed).unwrap()
 }
 
-#[derive(Clone, Debug)]
-enum Step {
-    Insert(u64),
-    Remove(u64),
-    /// All keys from one on.
-    InsertMany(u64),
-    RemoveMany(u64),
-    Clear,
-    SaveAndLoad,
-}
-
-const KEYS: u64 = 800;
-
-fn key() -> impl Strategy<Value = u64> {
-    prop_oneof![3 => 0..KEYS, 1 => 0..10u64]
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    prop_oneof![
-        300 => key().prop_map(Step::Insert),
-        240 => key().prop_map(Step::Remove),
-        20 => (0..KEYS - 100).prop_map(Step::InsertMany),
-        15 => (0..KEYS - 100).prop_map(Step::RemoveMany),
-        1 => Just(Step::Clear),
-        4 => Just(Step::SaveAndLoad),
-    ]
-}
-
 proptest! {
-    /// Layers of one line and more, filled and emptied; some keys repeat until they saturate.
-    /// Loading checks that a layer has the number of fingerprints that it states.
+    /// Layers of one line and more.
     #[test]
     #[cfg_attr(miri, ignore = "too many steps for an interpreter")]
     fn never_forgets_a_present_key(
         seed: u64,
         first_items in 1u64..60,
         rate in prop::sample::select(vec![0.0002, 0.001, 0.01, 0.1, 0.9]),
-        steps in prop::collection::vec(step(), 1..400),
+        steps in contract::steps(),
     ) {
-        let mut filter = empty(first_items, rate, seed);
-        let mut counts = [0u32; KEYS as usize];
-        for step in steps {
-            match step {
-                Step::Insert(key) => {
-                    let there = filter.contains(&key);
-                    prop_assert_eq!(filter.insert(&key).unwrap(), there);
-                    counts[key as usize] += 1;
-                }
-                Step::Remove(key) if counts[key as usize] > 0 => {
-                    prop_assert_eq!(filter.remove(&key), Ok(()));
-                    counts[key as usize] -= 1;
-                }
-                Step::Remove(key) if !filter.contains(&key) => {
-                    let before = filter.to_bytes();
-                    prop_assert_eq!(filter.remove(&key), Err(NotPresent));
-                    prop_assert_eq!(filter.to_bytes(), before, "nothing is changed");
-                }
-                Step::Remove(_) => {}
-                Step::InsertMany(from) => {
-                    let keys: Vec<u64> = (from..from + 100).collect();
-                    filter.insert_many(&keys).unwrap();
-                    keys.iter().for_each(|&key| counts[key as usize] += 1);
-                }
-                Step::RemoveMany(from) => {
-                    let keys: Vec<u64> = (from..from + 100).filter(|&key| counts[key as usize] > 0).collect();
-                    prop_assert_eq!(filter.remove_many(&keys), Ok(()));
-                    keys.iter().for_each(|&key| counts[key as usize] -= 1);
-                }
-                Step::Clear => {
-                    filter.clear().unwrap();
-                    counts = [0; KEYS as usize];
-                }
-                Step::SaveAndLoad => {
-                    let bytes = filter.to_bytes();
-                    filter = GrowingLineFilter::from_bytes(&bytes).unwrap();
-                    let view = GrowingLineView::open(&bytes).unwrap();
-                    prop_assert!(*view == filter && view.len() == filter.len());
-                    prop_assert!((0..KEYS).all(|key| view.contains(&key) == filter.contains(&key)));
-                }
-            }
-            let forgotten = (0..KEYS).find(|&key| counts[key as usize] > 0 && !filter.contains(&key));
-            prop_assert_eq!(forgotten, None);
-            let too_low =
-                (0..KEYS).find(|&key| filter.count(&key) < u64::from(counts[key as usize].min(LineLayout::STICKS_AT)));
-            prop_assert_eq!(too_low, None);
-            prop_assert_eq!(filter.len(), counts.iter().map(|&count| u64::from(count)).sum::<u64>());
-        }
-        prop_assert!(filter.false_positive_rate() <= rate);
-        let bytes = filter.to_bytes();
-        prop_assert!(GrowingLineFilter::from_bytes(&bytes).unwrap() == filter);
+        contract::never_forgets::<GrowingLineFilter>(GrowingLayout::new(first_items, rate).unwrap(), seed, steps)?;
     }
 }
 
-/// Inserts and removes random keys; their number goes up and down, so that layers come and go.
 fn lives(steps: u64) {
     // A first layer of one line, which has the widest fingerprints and so the most false positives.
     for (seed, (first_items, rate)) in [(1, 0.2), (100, 0.01)].into_iter().enumerate() {
-        let mut filter = empty(first_items, rate, seed as u64);
-        let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(seed as u64);
-        let keys = 20_000;
-        let mut counts = vec![0u16; keys];
-        // Keys that were present four times at once, and so may be saturated.
-        let mut often = vec![false; keys];
-        let (mut most_layers, mut fewest_later) = (0, usize::MAX);
-        for step in 0..steps / 2 {
-            let word = random.next_u64();
-            let key = reduce(word, if word & 15 == 0 { 50 } else { keys as u64 });
-            let aim = if step >> 18 & 1 == 0 { 6000 } else { 300 };
-            if counts[key as usize] > 0 && (filter.len() >= aim || word & 16 == 0) {
-                assert_eq!(filter.remove(&key), Ok(()), "step {step}");
-                counts[key as usize] -= 1;
-            } else if filter.len() < aim {
-                filter.insert(&key).unwrap();
-                counts[key as usize] += 1;
-                often[key as usize] |= counts[key as usize] >= 4;
-            }
-            let other = reduce(word.rotate_left(32), keys as u64);
-            for key in [key, other] {
-                assert!(counts[key as usize] == 0 || filter.contains(&key), "step {step}, key {key}");
-            }
-            if step % (1 << 15) == 0 || step + 1 == steps / 2 {
-                let forgotten =
-                    (0..keys as u64).find(|&key| counts[key as usize] > 0 && !filter.contains(&key));
-                assert_eq!(forgotten, None, "step {step}");
-                assert!(filter.false_positive_rate() <= rate, "step {step}");
-                assert!(GrowingLineFilter::from_bytes(&filter.to_bytes()).unwrap() == filter, "step {step}");
-                most_layers = most_layers.max(filter.layers());
-                fewest_later = if step > 1 << 18 { fewest_later.min(filter.layers()) } else { fewest_later };
-            }
-        }
-        println!("{most_layers} layers at most, {fewest_later} after shrinking, {filter:?}");
-        assert!(most_layers > 3);
+        let (filter, often) = contract::lives::<GrowingLineFilter>(steps, seed as u64, first_items, rate);
         // A layer is added when all others are full: of at most 6000 keys, and of four or five
         // copies of each saturated one. It has twice the lines of the largest. At these rates a
         // line holds 30 or more: a tenth of all those copies is lines enough, plus one per layer
         // for rounding.
-        let copies = 6000 + 5 * often.iter().filter(|&&often| often).count();
+        let copies = 6000 + 5 * often;
         println!("{copies} copies at most");
         assert!(filter.byte_len() < 64 * (copies / 10 + 10));
     }
@@ -170,34 +55,7 @@ fn never_forgets_a_present_key_in_a_very_long_life() {
 #[test]
 #[cfg_attr(miri, ignore = "too many keys for an interpreter")]
 fn the_rate_holds_at_every_size_and_age() {
-    const ABSENT: u64 = 1 << 40;
-    for rate in [0.05, 0.002] {
-        let mut filter = empty(500, rate, 7);
-        let mut key = 0;
-        for size in [500u64, 5_000, 100_000] {
-            while filter.len() < size {
-                filter.insert(&key).unwrap();
-                key += 1;
-            }
-            // Three turnovers, the oldest first.
-            for _ in 0..3 * size {
-                filter.remove(&(key - size)).unwrap();
-                filter.insert(&key).unwrap();
-                key += 1;
-            }
-            let own = filter.false_positive_rate();
-            let queries = 1 << 20;
-            let found = (ABSENT..ABSENT + queries).filter(|key| filter.contains(key)).count() as u64;
-            assert!(own <= rate);
-            // The own rate counts matches in two layers twice: at most a share of the rate itself.
-            let z = binomial_z(found, queries, own);
-            assert!(
-                z < SIX_SIGMA && z > -SIX_SIGMA - own * (own * queries as f64).sqrt(),
-                "own rate {own:e}, {found} found"
-            );
-        }
-        assert!((key - 100_000..key).all(|key| filter.contains(&key)));
-    }
+    contract::holds_the_rate_at_every_size_and_age::<GrowingLineFilter>();
 }
 
 #[test]
@@ -391,16 +249,7 @@ fn a_key_that_comes_often_takes_few_slots_and_stays() {
 
 #[test]
 fn a_set_that_outgrows_its_layout_is_an_error_and_changes_nothing() {
-    // The second layer has 10^−300 of the rate: no remainder is long enough.
-    let layout = GrowingLayout::new(1, 0.5).unwrap().with_tightening(1e-300).unwrap();
-    let mut filter = GrowingLineFilter::with_seed(layout, 1).unwrap();
-    let refused = (0..10_000u64).find(|key| {
-        let before = filter.to_bytes();
-        let full = filter.insert(key).is_err();
-        assert!(!full || filter.to_bytes() == before);
-        full
-    });
-    assert!(refused.is_some() && (0..refused.unwrap()).all(|key| filter.contains(&key)));
+    contract::a_set_that_outgrows_its_layout_changes_nothing::<GrowingLineFilter>();
 }
 
 #[test]
@@ -422,41 +271,14 @@ fn debug_tells_rate_items_layers_and_bytes() {
 
 #[test]
 fn a_count_is_never_too_low_and_ends_where_a_key_sticks() {
-    let mut filter = empty(100, 0.001, 3);
-    let mut too_high = 0;
-    for key in 0..5_000u64 {
-        for _ in 0..key % 3 {
-            filter.insert(&key).unwrap();
-        }
-    }
-    for key in 0..5_000u64 {
-        let count = filter.count(&key);
-        assert!(count >= key % 3, "{key}");
-        too_high += u64::from(count > key % 3);
-    }
-    // At most one in a thousand coincides with another: 5 are expected at most, and more than 20
-    // have probability 1e-7.
-    assert!(too_high <= 20, "{too_high}");
-    for _ in 0..10 {
-        filter.insert(&1u64).unwrap();
-    }
     // Four in its home, at most one in its other line, and one for each layer that was full when it
     // came.
-    assert!((4..12).contains(&filter.count(&1u64)), "{}", filter.count(&1u64));
+    let count = contract::never_counts_too_low::<GrowingLineFilter>();
+    assert!((4..12).contains(&count), "{count}");
 }
 
 #[test]
 fn a_filter_that_may_not_grow_further_says_so_and_is_not_changed() {
-    let mut filter = empty(100, 0.01, 3);
-    // Room for the first layer but not for the second, which is larger.
-    let most = 2 * filter.byte_len() as u64;
-    let refused = (0..1000u64).find(|key| filter.insert_within(key, most).is_err()).expect("the limit");
-    assert!(refused >= 100 && filter.layers() == 1, "{refused} keys of 100 planned");
-    let before = filter.clone();
-    assert!(filter.insert_within(&refused, most).is_err());
-    assert_eq!(filter, before);
-    assert!((0..refused).all(|key| filter.contains(&key)));
-    // More room lets it grow.
-    filter.insert_within(&refused, 10 * most).unwrap();
-    assert!(filter.contains(&refused) && filter.layers() == 2);
+    let taken = contract::keeps_to_its_bytes::<GrowingLineFilter>();
+    assert!(taken >= 100, "{taken} keys of 100 planned");
 }

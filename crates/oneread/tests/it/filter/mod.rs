@@ -5,6 +5,7 @@ mod atomic;
 // Filters that no cache holds: too large for an interpreter.
 #[cfg(not(miri))]
 mod batches;
+mod bit_model;
 mod blocked;
 mod bloom;
 mod contract;
@@ -16,6 +17,7 @@ mod dleft_counting;
 mod dleft_counting_rates;
 mod dleft_portable;
 mod growing;
+mod growing_contract;
 mod growing_dleft_counting;
 mod growing_line;
 mod interpreter;

@@ -2,7 +2,7 @@
 
 use oneread::filter::{BuildError, PlacedFilter, PlacementError};
 use oneread::hash::{Digester, Portable};
-use oneread::layout::LayoutError;
+use oneread::layout::{LayoutError, Quantity};
 use oneread::plan::placed::{cells, false_positive_probability};
 use oneread_study::hash::Ideal;
 use oneread_study::plan::cuckoo::threshold;
@@ -84,7 +84,7 @@ fn impossible_fingerprints_are_refused() {
     for bits in [0, 33, u32::MAX] {
         let error = PlacedFilter::from_digests([], bits, ()).unwrap_err();
         let found = u64::from(bits);
-        let expected = LayoutError::TooLarge { what: "fingerprint bits", expected: 32, found };
+        let expected = LayoutError::TooLarge { what: Quantity::FingerprintBits, expected: 32, found };
         assert_eq!(error, PlacementError::Build(BuildError::Layout(expected)));
     }
     let filter = PlacedFilter::from_keys(&[] as &[u64], 32).unwrap();

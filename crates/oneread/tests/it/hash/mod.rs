@@ -1,4 +1,5 @@
 mod composite;
 mod digester;
+mod long;
 mod probes;
 mod quality;

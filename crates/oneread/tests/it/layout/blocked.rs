@@ -1,14 +1,14 @@
 //! Blocked layouts.
 
-use oneread::layout::{BlockedLayout, LayoutError};
+use oneread::layout::{BlockedLayout, LayoutError, Quantity};
 
 #[test]
 fn refuses_no_blocks_and_too_many() {
-    assert_eq!(BlockedLayout::new(0), Err(LayoutError::Zero { what: "blocks" }));
+    assert_eq!(BlockedLayout::new(0), Err(LayoutError::Zero { what: Quantity::Blocks }));
     // 2^46 bits in blocks of 2^9.
     let most = 1 << 37;
     for blocks in [most + 1, u64::MAX] {
-        let too_large = LayoutError::TooLarge { what: "blocks", expected: most, found: blocks };
+        let too_large = LayoutError::TooLarge { what: Quantity::Blocks, expected: most, found: blocks };
         assert_eq!(BlockedLayout::new(blocks), Err(too_large));
     }
     assert_eq!(BlockedLayout::new(most).unwrap().bits(), 1 << 46);

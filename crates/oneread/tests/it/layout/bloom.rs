@@ -1,14 +1,14 @@
 //! Bloom layouts keep their parameters, and refuse invalid ones.
 
 use oneread::hash::probes::SchemeName;
-use oneread::layout::{BloomLayout, LayoutError, MAX_PLACES};
+use oneread::layout::{BloomLayout, LayoutError, MAX_PLACES, Quantity};
 use proptest::prelude::*;
 
 #[test]
 fn refuses_what_no_filter_can_have() {
-    assert_eq!(BloomLayout::new(0, 1), Err(LayoutError::Zero { what: "bits" }));
+    assert_eq!(BloomLayout::new(0, 1), Err(LayoutError::Zero { what: Quantity::Bits }));
     for bits in [MAX_PLACES + 1, u64::MAX] {
-        let too_large = LayoutError::TooLarge { what: "bits", expected: 1 << 46, found: bits };
+        let too_large = LayoutError::TooLarge { what: Quantity::Bits, expected: 1 << 46, found: bits };
         assert_eq!(BloomLayout::new(bits, 1), Err(too_large));
     }
     for hashes in [0, 65, u32::MAX] {

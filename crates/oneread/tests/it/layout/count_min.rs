@@ -1,17 +1,19 @@
 //! Count-min layouts keep their parameters, and refuse invalid ones.
 
-use oneread::layout::{CountMinLayout, LayoutError, MAX_PLACES, Update};
+use oneread::layout::{CountMinLayout, LayoutError, MAX_PLACES, Quantity, Update};
 
 #[test]
 fn refuses_what_no_sketch_can_have() {
-    assert_eq!(CountMinLayout::new(0, 1), Err(LayoutError::Zero { what: "counters a row" }));
+    assert_eq!(CountMinLayout::new(0, 1), Err(LayoutError::Zero { what: Quantity::CountersPerRow }));
     for depth in [0, 65] {
         assert_eq!(CountMinLayout::new(1, depth), Err(LayoutError::Hashes { expected: 64, found: depth }));
     }
-    let too_wide = LayoutError::TooLarge { what: "counters a row", expected: MAX_PLACES, found: u64::MAX };
+    let too_wide =
+        LayoutError::TooLarge { what: Quantity::CountersPerRow, expected: MAX_PLACES, found: u64::MAX };
     assert_eq!(CountMinLayout::new(u64::MAX, 1), Err(too_wide));
     // One row is within the limit, two are not.
-    let too_many = LayoutError::TooLarge { what: "counters", expected: MAX_PLACES, found: 2 * MAX_PLACES };
+    let too_many =
+        LayoutError::TooLarge { what: Quantity::Counters, expected: MAX_PLACES, found: 2 * MAX_PLACES };
     assert_eq!(CountMinLayout::new(MAX_PLACES, 2), Err(too_many));
     assert!(CountMinLayout::new(MAX_PLACES, 1).is_ok());
 }

@@ -1,12 +1,13 @@
 //! Counting layouts keep their parameters, and refuse invalid ones.
 
 use oneread::hash::probes::SchemeName;
-use oneread::layout::{Counting, CountingLayout, LayoutError, MAX_PLACES};
+use oneread::layout::{Counting, CountingLayout, LayoutError, MAX_PLACES, Quantity};
 
 #[test]
 fn refuses_what_no_filter_can_have() {
-    assert_eq!(CountingLayout::new(0, 1, 4), Err(LayoutError::Zero { what: "counters" }));
-    let too_large = LayoutError::TooLarge { what: "counters", expected: MAX_PLACES, found: MAX_PLACES + 1 };
+    assert_eq!(CountingLayout::new(0, 1, 4), Err(LayoutError::Zero { what: Quantity::Counters }));
+    let too_large =
+        LayoutError::TooLarge { what: Quantity::Counters, expected: MAX_PLACES, found: MAX_PLACES + 1 };
     assert_eq!(CountingLayout::new(MAX_PLACES + 1, 1, 4), Err(too_large));
     for hashes in [0, 65] {
         assert_eq!(

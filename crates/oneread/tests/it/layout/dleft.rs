@@ -1,19 +1,19 @@
 //! d-left layouts keep their parameters, divide bits as the paper does, and refuse invalid
 //! parameters.
 
-use oneread::layout::{BucketBits, DLeftLayout, LayoutError, MAX_PLACES, Semisort, Ties};
+use oneread::layout::{BucketBits, DLeftLayout, LayoutError, MAX_PLACES, Quantity, Semisort, Ties};
 
 #[test]
 fn refuses_what_no_filter_can_have() {
     use BucketBits::{Bits64, Bits128};
-    assert_eq!(DLeftLayout::new(0, 1, Bits64), Err(LayoutError::Zero { what: "sub-tables" }));
-    assert_eq!(DLeftLayout::uneven(&[], Bits64), Err(LayoutError::Zero { what: "sub-tables" }));
+    assert_eq!(DLeftLayout::new(0, 1, Bits64), Err(LayoutError::Zero { what: Quantity::Subtables }));
+    assert_eq!(DLeftLayout::uneven(&[], Bits64), Err(LayoutError::Zero { what: Quantity::Subtables }));
     for found in [9, u32::MAX] {
-        let error = LayoutError::TooLarge { what: "sub-tables", expected: 8, found: u64::from(found) };
+        let error = LayoutError::TooLarge { what: Quantity::Subtables, expected: 8, found: u64::from(found) };
         assert_eq!(DLeftLayout::new(found, 1, Bits64), Err(error));
     }
-    assert_eq!(DLeftLayout::new(3, 0, Bits64), Err(LayoutError::Zero { what: "buckets" }));
-    assert_eq!(DLeftLayout::uneven(&[1, 0], Bits64), Err(LayoutError::Zero { what: "buckets" }));
+    assert_eq!(DLeftLayout::new(3, 0, Bits64), Err(LayoutError::Zero { what: Quantity::Buckets }));
+    assert_eq!(DLeftLayout::uneven(&[1, 0], Bits64), Err(LayoutError::Zero { what: Quantity::Buckets }));
     for buckets in [MAX_PLACES / 128 + 1, u64::MAX] {
         assert!(matches!(DLeftLayout::new(1, buckets, Bits128), Err(LayoutError::TooLarge { .. })));
     }
@@ -23,7 +23,7 @@ fn refuses_what_no_filter_can_have() {
     assert!(DLeftLayout::uneven(&[17, 1], Bits64).is_err());
 
     let layout = DLeftLayout::uneven(&[8, 4], Bits64).unwrap();
-    assert_eq!(layout.with_group(0), Err(LayoutError::Zero { what: "buckets in a group" }));
+    assert_eq!(layout.with_group(0), Err(LayoutError::Zero { what: Quantity::BucketsPerGroup }));
     assert!(layout.with_group(5).is_err());
     assert!(layout.with_group(17).is_err());
     assert!(layout.with_group(4).is_ok());

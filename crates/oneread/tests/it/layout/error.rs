@@ -1,22 +1,28 @@
 //! Messages say what was expected, what was found, and what to change.
 
 use oneread::hash::probes::SchemeName;
-use oneread::layout::LayoutError;
+use oneread::layout::{LayoutError, Quantity};
 
 #[test]
 fn messages_tell_what_to_change() {
     let scheme = SchemeName::Partitioned;
     let cases: [(LayoutError, &[&str]); 10] = [
-        (LayoutError::Zero { what: "bits" }, &["1", "bits", "0", "ask"]),
-        (LayoutError::TooLarge { what: "bits", expected: 5, found: 6 }, &["5 bits", "6", "divide"]),
-        (LayoutError::TooLarge { what: "slots a bucket", expected: 5, found: 6 }, &["6: ask for fewer"]),
+        (LayoutError::Zero { what: Quantity::Bits }, &["1", "bits", "0", "ask"]),
+        (LayoutError::TooLarge { what: Quantity::Bits, expected: 5, found: 6 }, &["5 bits", "6", "divide"]),
+        (
+            LayoutError::TooLarge { what: Quantity::SlotsPerBucket, expected: 5, found: 6 },
+            &["6: ask for fewer"],
+        ),
         (LayoutError::Hashes { expected: 64, found: 65 }, &["64", "65", "ask"]),
         (
             LayoutError::MoreHashesThanPlaces { scheme, expected: 7, found: 6 },
             &["partitioned", "7", "6", "fewer hashes"],
         ),
         (LayoutError::CounterBits { at_least: 2, at_most: 8, found: 9 }, &["2 to 8", "9", "usual"]),
-        (LayoutError::Fraction { what: "rate", found: f64::NAN }, &["rate", "NaN", "between 0 and 1"]),
+        (
+            LayoutError::Fraction { what: Quantity::Rate, found: f64::NAN },
+            &["rate", "NaN", "between 0 and 1"],
+        ),
         (LayoutError::BitsPerKey { found: -1.0 }, &["-1", "positive", "usual"]),
         (LayoutError::Growth { expected: 2, found: 1 }, &["at least 2", "1", "doubles"]),
         (LayoutError::OutOfReach { rate: 1e-15, items: 7 }, &["2^46", "1e-15", "7", "allow"]),
@@ -28,12 +34,12 @@ fn messages_tell_what_to_change() {
         }
         assert!(!message.contains("  "), "{message:?}");
         // Dividing the set does not help a bucket.
-        assert!(!message.contains("a bucket") || !message.contains("divide"), "{message:?}");
+        assert!(!message.contains("per bucket") || !message.contains("divide"), "{message:?}");
     }
 }
 
 #[test]
 fn is_an_error() {
-    let error: Box<dyn std::error::Error> = Box::new(LayoutError::Zero { what: "bits" });
+    let error: Box<dyn std::error::Error> = Box::new(LayoutError::Zero { what: Quantity::Bits });
     assert!(error.source().is_none());
 }

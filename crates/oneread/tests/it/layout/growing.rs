@@ -1,17 +1,23 @@
 //! Growing layouts share their rate among any number of layers.
 
-use oneread::layout::{GrowingLayout, LayoutError, MAX_PLACES};
+use oneread::layout::{GrowingLayout, LayoutError, MAX_PLACES, Quantity};
 use proptest::prelude::*;
 
 #[test]
 fn refuses_what_no_filter_can_have() {
-    assert_eq!(GrowingLayout::new(0, 0.1), Err(LayoutError::Zero { what: "items" }));
-    let too_large = LayoutError::TooLarge { what: "items", expected: MAX_PLACES, found: u64::MAX };
+    assert_eq!(GrowingLayout::new(0, 0.1), Err(LayoutError::Zero { what: Quantity::Items }));
+    let too_large = LayoutError::TooLarge { what: Quantity::Items, expected: MAX_PLACES, found: u64::MAX };
     assert_eq!(GrowingLayout::new(u64::MAX, 0.1), Err(too_large));
     let layout = GrowingLayout::new(1, 0.1).unwrap();
     for bad in [0.0, 1.0, -0.1, 1.1, f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
-        assert!(matches!(GrowingLayout::new(1, bad), Err(LayoutError::Fraction { what: "rate", .. })));
-        assert!(matches!(layout.with_tightening(bad), Err(LayoutError::Fraction { what: "tightening", .. })));
+        assert!(matches!(
+            GrowingLayout::new(1, bad),
+            Err(LayoutError::Fraction { what: Quantity::Rate, .. })
+        ));
+        assert!(matches!(
+            layout.with_tightening(bad),
+            Err(LayoutError::Fraction { what: Quantity::Tightening, .. })
+        ));
     }
     for growth in [0, 1] {
         assert_eq!(layout.with_growth(growth), Err(LayoutError::Growth { expected: 2, found: growth }));
@@ -37,12 +43,12 @@ fn layers_end_where_a_structure_would() {
     let layout = GrowingLayout::new(1, 0.1).unwrap();
     assert_eq!(layout.layer(46).unwrap().0, MAX_PLACES);
     for index in [47, 1000, u32::MAX] {
-        assert!(matches!(layout.layer(index), Err(LayoutError::TooLarge { what: "items", .. })));
+        assert!(matches!(layout.layer(index), Err(LayoutError::TooLarge { what: Quantity::Items, .. })));
     }
     // A share of 1e-200·1e-200 underflows a float.
     let layout = GrowingLayout::new(1, 1e-200).unwrap().with_tightening(1e-200).unwrap();
     assert!(layout.layer(0).is_ok());
-    assert!(matches!(layout.layer(1), Err(LayoutError::Fraction { what: "rate", found: 0.0 })));
+    assert!(matches!(layout.layer(1), Err(LayoutError::Fraction { what: Quantity::Rate, found: 0.0 })));
 }
 
 proptest! {

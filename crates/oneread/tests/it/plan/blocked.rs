@@ -1,6 +1,6 @@
 //! The odds of blocked filters against exact enumeration and long arithmetic.
 
-use oneread::layout::{BlockedLayout, LayoutError};
+use oneread::layout::{BlockedLayout, LayoutError, Quantity};
 use oneread::plan::blocked;
 use proptest::prelude::*;
 
@@ -72,7 +72,10 @@ fn set_bits_tell_the_number_of_items() {
 #[test]
 fn solvers_refuse_what_cannot_be() {
     for rate in BAD_FRACTIONS {
-        assert!(matches!(blocked::for_rate(10, rate), Err(LayoutError::Fraction { what: "rate", .. })));
+        assert!(matches!(
+            blocked::for_rate(10, rate),
+            Err(LayoutError::Fraction { what: Quantity::Rate, .. })
+        ));
     }
     for found in [0.0, -1.0, f64::INFINITY, f64::NAN] {
         assert!(matches!(blocked::for_bits_per_key(10, found), Err(LayoutError::BitsPerKey { .. })));

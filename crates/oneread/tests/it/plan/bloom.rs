@@ -2,7 +2,7 @@
 //! simulation.
 
 use oneread::hash::probes::SchemeName;
-use oneread::layout::{BloomLayout, LayoutError, MAX_PLACES};
+use oneread::layout::{BloomLayout, LayoutError, MAX_PLACES, Quantity};
 use oneread::plan::{Accuracy, bloom};
 use oneread_study::plan::bloom as lecture;
 use proptest::prelude::*;
@@ -325,7 +325,10 @@ fn no_smaller_filter_meets_a_rate_with_any_number_of_hashes() {
 fn solvers_refuse_rates_that_are_none() {
     for rate in BAD_FRACTIONS {
         for solver in [bloom::for_rate, lecture::bands_for_rate, lecture::trivial_for_rate] {
-            assert!(matches!(solver(10, rate), Err(LayoutError::Fraction { what: "rate", .. })), "{rate}");
+            assert!(
+                matches!(solver(10, rate), Err(LayoutError::Fraction { what: Quantity::Rate, .. })),
+                "{rate}"
+            );
         }
     }
 }
@@ -341,7 +344,7 @@ fn solvers_say_what_is_out_of_reach() {
     assert_eq!(lecture::bands_for_rate(1, 2f64.powi(-64)).unwrap().hashes(), 64);
     assert_eq!(lecture::bands_for_rate(1, 5e-20), Err(LayoutError::Hashes { expected: 64, found: 65 }));
     assert!(matches!(lecture::bands_for_rate(1, 5e-324), Err(LayoutError::Hashes { .. })));
-    assert_eq!(bloom::for_bits(0, 5), Err(LayoutError::Zero { what: "bits" }));
+    assert_eq!(bloom::for_bits(0, 5), Err(LayoutError::Zero { what: Quantity::Bits }));
     assert!(matches!(bloom::for_bits(u64::MAX, 5), Err(LayoutError::TooLarge { .. })));
 }
 

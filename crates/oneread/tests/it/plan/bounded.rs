@@ -1,7 +1,7 @@
 //! The plan of a bounded map, against churned maps.
 
 use oneread::hash::{Digester, Domain, reduce};
-use oneread::layout::{BoundedLayout, LayoutError};
+use oneread::layout::{BoundedLayout, LayoutError, Quantity};
 use oneread::plan::bounded::{MAX_LOAD, churned, for_churn};
 use oneread::table::BoundedMap;
 use oneread::table::bounded::Region;
@@ -79,7 +79,7 @@ fn what_no_plan_can_be_made_for_is_said() {
     let dense = BoundedLayout::new(31_000, 1000, 10).unwrap();
     let error = churned(&dense).unwrap_err();
     assert_eq!((error.what, error.at_most), ("load", MAX_LOAD));
-    assert_eq!(for_churn(0, 1e-9), Err(LayoutError::Zero { what: "items" }));
+    assert_eq!(for_churn(0, 1e-9), Err(LayoutError::Zero { what: Quantity::Items }));
     assert!(for_churn(1000, 0.0).is_err() && for_churn(1000, f64::NAN).is_err());
 }
 

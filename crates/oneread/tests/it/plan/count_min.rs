@@ -1,7 +1,7 @@
 //! The errors of count-min sketches: the known sizes, and the bound for two words against every
 //! choice of the words.
 
-use oneread::layout::{CountMinLayout, LayoutError};
+use oneread::layout::{CountMinLayout, LayoutError, Quantity};
 use oneread::plan::count_min;
 use proptest::prelude::*;
 
@@ -20,8 +20,14 @@ fn sizes_are_those_of_the_theorem() {
 #[test]
 fn solver_refuses_what_cannot_be() {
     for bad in BAD_FRACTIONS {
-        assert!(matches!(count_min::for_error(bad, 0.1), Err(LayoutError::Fraction { what: "epsilon", .. })));
-        assert!(matches!(count_min::for_error(0.1, bad), Err(LayoutError::Fraction { what: "delta", .. })));
+        assert!(matches!(
+            count_min::for_error(bad, 0.1),
+            Err(LayoutError::Fraction { what: Quantity::Epsilon, .. })
+        ));
+        assert!(matches!(
+            count_min::for_error(0.1, bad),
+            Err(LayoutError::Fraction { what: Quantity::Delta, .. })
+        ));
     }
     assert!(matches!(count_min::for_error(1e-300, 0.1), Err(LayoutError::TooLarge { .. })));
     // e^-64 = 1.6e-28.

@@ -1,6 +1,6 @@
 //! The odds of growing filters stay below their rate, for any number of items.
 
-use oneread::layout::{GrowingLayout, LayoutError};
+use oneread::layout::{GrowingLayout, LayoutError, Quantity};
 use oneread::plan::{bloom, growing};
 use proptest::prelude::*;
 
@@ -52,7 +52,10 @@ fn rare_errors_come_out_as_they_are() {
 fn says_when_a_set_outgrows_its_layout() {
     let layout = GrowingLayout::new(1, 0.1).unwrap();
     for items in [1 << 60, u64::MAX] {
-        assert!(matches!(growing::layers(layout, items), Err(LayoutError::TooLarge { what: "items", .. })));
+        assert!(matches!(
+            growing::layers(layout, items),
+            Err(LayoutError::TooLarge { what: Quantity::Items, .. })
+        ));
         assert!(growing::false_positive_probability(layout, items).is_err());
         assert!(growing::bits(layout, items).is_err());
         assert!(growing::bits_per_key(layout, items).is_err());

@@ -1,6 +1,6 @@
 //! The odds of multilevel tables, against the paper's tables, exact fractions and simulated tables.
 
-use oneread::layout::{LayoutError, MultilevelLayout};
+use oneread::layout::{LayoutError, MultilevelLayout, Quantity};
 use oneread::plan::Accuracy;
 use oneread::plan::multilevel::{MultilevelPlan, expected_approximate, expected_exponential};
 use oneread_study::plan::multilevel::{crisis_bound, skew_estimate};
@@ -240,10 +240,10 @@ fn one_item_more_than_buckets_is_planned_too() {
 #[test]
 fn what_cannot_be_planned_is_an_error() {
     let table = layout(&[10, 5], 1);
-    assert_eq!(MultilevelPlan::new(&table, 0).unwrap_err(), LayoutError::Zero { what: "items" });
+    assert_eq!(MultilevelPlan::new(&table, 0).unwrap_err(), LayoutError::Zero { what: Quantity::Items });
     let most = MultilevelPlan::MAX_ITEMS;
     for items in [most + 1, u64::MAX] {
-        let error = LayoutError::TooLarge { what: "items", expected: most, found: items };
+        let error = LayoutError::TooLarge { what: Quantity::Items, expected: most, found: items };
         assert_eq!(MultilevelPlan::new(&table, items).unwrap_err(), error);
     }
 }

@@ -4,7 +4,7 @@ use oneread::bytes::Saved;
 use oneread::hash::Digester;
 use oneread::layout::{
     CountingFiltersLayout, InterpolationLayout, LayoutError, Moves, MultilevelLayout, MultipleFiltersLayout,
-    SingleFilterLayout,
+    Quantity, SingleFilterLayout,
 };
 use oneread::plan::summary::SummaryPlan;
 use oneread::summary::{
@@ -97,7 +97,7 @@ fn duplicates_and_absent_keys_change_nothing_with_any_summary() {
 
 #[test]
 fn what_has_no_layout_is_an_error() {
-    assert_eq!(MultipleFiltersLayout::new([(0, 7)]), Err(LayoutError::Zero { what: "bits" }));
+    assert_eq!(MultipleFiltersLayout::new([(0, 7)]), Err(LayoutError::Zero { what: Quantity::Bits }));
     assert!(MultipleFiltersLayout::new([(100, 0)]).is_err());
     assert!(SingleFilterLayout::new(0, 1).is_err());
     // A cell holds 64 levels at most, as a table does.

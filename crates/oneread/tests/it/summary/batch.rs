@@ -1,6 +1,5 @@
 //! Batched lookups answer like single ones.
 
-use oneread::bytes::Saved;
 use oneread::hash::{Digest, Digester, Portable};
 use oneread::layout::{
     CountingCellsLayout, CountingFiltersLayout, InterpolationLayout, ListLayout, MultilevelLayout,

@@ -1,7 +1,9 @@
 //! Lists in place of the deepest filters: exact, planned, and still correct when full.
 
 use oneread::hash::{Digest, Digester};
-use oneread::layout::{Counting, CountingFiltersLayout, LayoutError, ListLayout, MultipleFiltersLayout};
+use oneread::layout::{
+    Counting, CountingFiltersLayout, LayoutError, ListLayout, MultipleFiltersLayout, Quantity,
+};
 use oneread::plan::summary::SummaryPlan;
 use oneread::summary::{
     ChangeError, CountingMultiFilterSummary, LevelSet, MultiFilterSummary, Summarized, Summary,
@@ -30,14 +32,14 @@ fn counting(filters: MultipleFiltersLayout) -> CountingFiltersLayout {
 
 #[test]
 fn lists_that_cannot_be_are_errors() {
-    assert_eq!(ListLayout::new(0, 4, 60), Err(LayoutError::Zero { what: "levels" }));
-    assert_eq!(ListLayout::new(2, 0, 60), Err(LayoutError::Zero { what: "items" }));
-    assert_eq!(ListLayout::new(2, 4, 0), Err(LayoutError::Zero { what: "fingerprint bits" }));
+    assert_eq!(ListLayout::new(0, 4, 60), Err(LayoutError::Zero { what: Quantity::Levels }));
+    assert_eq!(ListLayout::new(2, 0, 60), Err(LayoutError::Zero { what: Quantity::Items }));
+    assert_eq!(ListLayout::new(2, 4, 0), Err(LayoutError::Zero { what: Quantity::FingerprintBits }));
     assert!(ListLayout::new(2, 1025, 60).is_err() && ListLayout::new(2, 4, 129).is_err());
     assert!(ListLayout::new(65, 4, 60).is_err());
     // Three filters and 62 levels are 65.
     let filters = MultipleFiltersLayout::new([(10, 1); 3]).unwrap();
-    let error = LayoutError::TooLarge { what: "levels", expected: 64, found: 65 };
+    let error = LayoutError::TooLarge { what: Quantity::Levels, expected: 64, found: 65 };
     assert_eq!(filters.clone().with_list(ListLayout::new(62, 4, 60).unwrap()), Err(error));
     let layout = filters.with_list(ListLayout::new(61, 4, 60).unwrap()).unwrap();
     // Six bits for one of 61 levels or none: 6 + 4·66 bits, and the filters' 30.

@@ -98,15 +98,22 @@ fn loaded<S: Summary + Saved>(bytes: &[u8]) -> Result<(Vec<LevelSet>, Vec<u8>), 
     Ok((levels, saved))
 }
 
+/// Calls a function for the summary of a kind.
+macro_rules! by_kind {
+    ($kind:expr, $function:ident, $bytes:expr) => {
+        match $kind {
+            Kind::MultiFilterSummary => $function::<MultiFilterSummary>($bytes),
+            Kind::SingleFilterSummary => $function::<SingleFilterSummary>($bytes),
+            Kind::CountingMultiFilterSummary => $function::<CountingMultiFilterSummary>($bytes),
+            Kind::CountingSingleFilterSummary => $function::<CountingSingleFilterSummary>($bytes),
+            Kind::InterpolationSummary => $function::<InterpolationSummary>($bytes),
+            kind => panic!("a kind without a sample: {kind}"),
+        }
+    };
+}
+
 fn load_with_levels(kind: Kind, bytes: &[u8]) -> Result<(Vec<LevelSet>, Vec<u8>), LoadError> {
-    match kind {
-        Kind::MultiFilterSummary => loaded::<MultiFilterSummary>(bytes),
-        Kind::SingleFilterSummary => loaded::<SingleFilterSummary>(bytes),
-        Kind::CountingMultiFilterSummary => loaded::<CountingMultiFilterSummary>(bytes),
-        Kind::CountingSingleFilterSummary => loaded::<CountingSingleFilterSummary>(bytes),
-        Kind::InterpolationSummary => loaded::<InterpolationSummary>(bytes),
-        _ => panic!("a kind without a sample: {kind}"),
-    }
+    by_kind!(kind, loaded, bytes)
 }
 
 /// Opens a view, queries it, and verifies it.
@@ -180,13 +187,7 @@ fn an_emptied_summary_is_as_one_that_was_reset() {
         assert!(summary.to_bytes() == bytes, "it has what it had");
     }
     for (_, kind, bytes) in samples() {
-        match kind {
-            Kind::MultiFilterSummary => check::<MultiFilterSummary>(&bytes),
-            Kind::SingleFilterSummary => check::<SingleFilterSummary>(&bytes),
-            Kind::CountingMultiFilterSummary => check::<CountingMultiFilterSummary>(&bytes),
-            Kind::CountingSingleFilterSummary => check::<CountingSingleFilterSummary>(&bytes),
-            _ => check::<InterpolationSummary>(&bytes),
-        }
+        by_kind!(kind, check, &bytes);
     }
 }
 
@@ -206,13 +207,7 @@ fn a_loaded_summary_goes_on_as_the_other_would() {
         assert!(ours.to_bytes() == loaded.to_bytes());
     }
     for (_, kind, bytes) in samples() {
-        match kind {
-            Kind::MultiFilterSummary => check::<MultiFilterSummary>(&bytes),
-            Kind::SingleFilterSummary => check::<SingleFilterSummary>(&bytes),
-            Kind::CountingMultiFilterSummary => check::<CountingMultiFilterSummary>(&bytes),
-            Kind::CountingSingleFilterSummary => check::<CountingSingleFilterSummary>(&bytes),
-            _ => check::<InterpolationSummary>(&bytes),
-        }
+        by_kind!(kind, check, &bytes);
     }
 }
 
@@ -400,13 +395,7 @@ fn summaries_go_through_serde() {
         assert!(postcard::from_bytes::<S>(&packed[..packed.len() - 1]).is_err());
     }
     for (_, kind, bytes) in samples() {
-        match kind {
-            Kind::MultiFilterSummary => check::<MultiFilterSummary>(&bytes),
-            Kind::SingleFilterSummary => check::<SingleFilterSummary>(&bytes),
-            Kind::CountingMultiFilterSummary => check::<CountingMultiFilterSummary>(&bytes),
-            Kind::CountingSingleFilterSummary => check::<CountingSingleFilterSummary>(&bytes),
-            _ => check::<InterpolationSummary>(&bytes),
-        }
+        by_kind!(kind, check, &bytes);
     }
 }
 

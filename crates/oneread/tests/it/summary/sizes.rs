@@ -1,7 +1,7 @@
 //! The sizes printed in the paper: Table III and section XI-B.
 
 use oneread::layout::{
-    Counting, CountingCellsLayout, CountingFiltersLayout, LayoutError, MultipleFiltersLayout,
+    Counting, CountingCellsLayout, CountingFiltersLayout, LayoutError, MultipleFiltersLayout, Quantity,
     SingleFilterLayout,
 };
 use oneread::summary::{
@@ -47,7 +47,7 @@ fn cells_of_every_number_of_levels_take_the_bytes_of_their_layout() {
 
 #[test]
 fn what_cannot_be_built_is_an_error() {
-    assert!(matches!(MultipleFiltersLayout::new([(0, 7)]), Err(LayoutError::Zero { what: "bits" })));
+    assert!(matches!(MultipleFiltersLayout::new([(0, 7)]), Err(LayoutError::Zero { what: Quantity::Bits })));
     let counters = |bits| CountingFiltersLayout::new(paper_filters(), [(bits, Counting::EachProbe); 5]);
     for bits in [0, 9] {
         let error = LayoutError::CounterBits { at_least: 1, at_most: 8, found: bits };

@@ -1,15 +1,15 @@
 //! Nonsensical input: a clear error or an answer, never an endless loop.
 
 use oneread::hash::{Digester, Std};
-use oneread::layout::{Hints, LayoutError, Maps, Moves, MultilevelLayout, OnCrisis, Restriction};
+use oneread::layout::{Hints, LayoutError, Maps, Moves, MultilevelLayout, OnCrisis, Quantity, Restriction};
 use oneread::table::MultilevelTable;
 
 use super::{Liar, halving, policies};
 
 #[test]
 fn layouts_without_places_are_refused() {
-    assert!(matches!(MultilevelLayout::new([]), Err(LayoutError::Zero { what: "levels" })));
-    assert!(matches!(MultilevelLayout::new([0]), Err(LayoutError::Zero { what: "buckets" })));
+    assert!(matches!(MultilevelLayout::new([]), Err(LayoutError::Zero { what: Quantity::Levels })));
+    assert!(matches!(MultilevelLayout::new([0]), Err(LayoutError::Zero { what: Quantity::Buckets })));
     assert!(matches!(MultilevelLayout::new([5, 0]), Err(LayoutError::Zero { .. })));
     assert!(MultilevelLayout::new([5]).unwrap().with_slots(0).is_err());
     assert!(MultilevelLayout::new([1 << 46]).unwrap().with_slots(2).is_err());
@@ -72,7 +72,10 @@ fn one_level_of_one_slot_holds_one_item_and_the_stash() {
 
 #[test]
 fn tables_for_no_items_or_for_more_than_there_can_be_are_refused() {
-    assert!(matches!(MultilevelLayout::for_items(0, 3.0, 0.5, 5), Err(LayoutError::Zero { what: "items" })));
+    assert!(matches!(
+        MultilevelLayout::for_items(0, 3.0, 0.5, 5),
+        Err(LayoutError::Zero { what: Quantity::Items })
+    ));
     assert!(MultilevelLayout::for_items(u64::MAX, 3.0, 0.5, 5).is_err());
     assert!(MultilevelLayout::for_items(1 << 46, 3.0, 0.5, 5).is_err(), "c1·n is too large");
     for c1 in [f64::NAN, f64::INFINITY, -1.0, 0.0, 1e300] {

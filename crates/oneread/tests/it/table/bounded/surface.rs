@@ -1,6 +1,6 @@
 //! Features that only the bounded map has, each with its pitfalls.
 
-use oneread::layout::{BoundedLayout, LayoutError};
+use oneread::layout::{BoundedLayout, LayoutError, Quantity};
 use oneread::table::bounded::GrowError;
 use oneread::table::{BoundedMap, BuildError, TryExtendError};
 use oneread_study::solve;
@@ -45,7 +45,7 @@ fn a_full_map_gives_the_pair_back_and_stays_as_it_is() {
 fn what_cannot_be_made_is_said() {
     assert_eq!(
         BoundedMap::<u64, u64>::with_capacity(0).err(),
-        Some(BuildError::Layout(LayoutError::Zero { what: "items" }))
+        Some(BuildError::Layout(LayoutError::Zero { what: Quantity::Items }))
     );
     assert!(matches!(BoundedMap::<u64, u64>::with_capacity(1 << 43), Err(BuildError::OutOfMemory(_))));
     assert!(BoundedMap::<u64, u64>::with_capacity(usize::MAX).is_err());
