@@ -51,7 +51,7 @@ pub fn dleft_loads(shares: Vec<f64>, fractions: &[f64]) -> Loads {
 ///
 /// # Errors
 /// If it is not.
-pub fn check_fraction(what: &'static str, found: f64) -> Result<(), LayoutError> {
+pub fn check_fraction(what: crate::layout::Quantity, found: f64) -> Result<(), LayoutError> {
     crate::layout::check_fraction(what, found)
 }
 

@@ -128,7 +128,7 @@ impl BloomValue {
     pub(crate) fn new(options: &BloomOptions) -> Result<Self, Refused> {
         let &BloomOptions { rate, capacity, expansion, seed, .. } = options;
         let body = if expansion == 0 {
-            let filter = BloomFilter::with_seed(plan::bloom::for_rate(capacity, rate)?, seed)?;
+            let filter = Box::new(BloomFilter::with_seed(plan::bloom::for_rate(capacity, rate)?, seed)?);
             Body::Fixed { filter, items: 0, capacity, rate }
         } else {
             Body::Growing(GrowingFilter::with_seed(options.layout()?, seed)?)
@@ -303,7 +303,7 @@ impl Value for BloomValue {
         let [expansion, items, capacity, rate] = read_fields(VERSION, reader)?;
         let expansion = u32::try_from(expansion).map_err(|_| Refused("an impossible expansion".into()))?;
         let body = if expansion == 0 {
-            let filter = BloomFilter::load(reader)?;
+            let filter = Box::new(BloomFilter::load(reader)?);
             Body::Fixed { filter, items, capacity, rate: f64::from_bits(rate) }
         } else {
             Body::Growing(GrowingFilter::load(reader)?)

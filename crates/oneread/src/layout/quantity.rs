@@ -4,7 +4,8 @@ use core::fmt;
 
 macro_rules! quantities {
     ($($name:ident = $text:literal,)*) => {
-        /// The number that a [`LayoutError`](super::LayoutError) is about. It prints as in messages.
+        /// The number that a [`LayoutError`](super::LayoutError) is about. It prints as in
+        /// messages.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Quantity {

@@ -2,7 +2,6 @@
 
 use std::fs;
 
-use oneread::bytes::Saved;
 use oneread::filter::{BloomFilter, CountMinSketch};
 use oneread::hash::Keyed;
 use oneread::layout::{BloomLayout, CountMinLayout};

@@ -10,9 +10,9 @@ use crate::filter::cores::{ChangeShared, Clear, Shared};
 use crate::hash::Digest;
 use crate::layout::BucketBits;
 
-/// An insertion replaces one word, a bucket. If another thread changed it meanwhile, all buckets are
-/// read again. (A change in *another* bucket may make this choice no longer the best, but it remains
-/// valid.)
+/// An insertion replaces one word, a bucket. If another thread changed it meanwhile, all buckets
+/// are read again. (A change in *another* bucket may make this choice no longer the best, but it
+/// remains valid.)
 impl ChangeShared for DLeft<AtomicWords> {
     type Inserted = Result<bool, Full>;
 
@@ -26,8 +26,8 @@ impl ChangeShared for DLeft<AtomicWords> {
 
     fn insert_many(&self, digests: impl Iterator<Item = Digest>, _scratch: u64) -> Result<(), Full> {
         with_choices!(self, choose => {
-            // SAFETY: `Choices`, which makes the buckets, and the words are of one layout, which has
-            // a word for each bucket.
+            // SAFETY: `Choices`, which makes the buckets, and the words are of one layout, which
+            // has a word for each bucket.
             unsafe { many::insert(self.isa, &mut &self.words, digests.map(choose)) }
         })
     }

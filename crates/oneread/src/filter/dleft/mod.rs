@@ -4,8 +4,8 @@
 //! 1. A key that was inserted has its fingerprint, as far as its bucket keeps it, in one of its
 //!    buckets: no false negatives. Fingerprints only lose bits. So a key that was a false positive
 //!    when it was inserted stays one, by the same bits.
-//! 2. The words of a page beyond its buckets hold the page's checksum in a file. In memory they mean
-//!    nothing.
+//! 2. The words of a page beyond its buckets hold the page's checksum in a file. In memory they
+//!    mean nothing.
 
 mod atomic;
 mod bucket64;
@@ -156,8 +156,8 @@ impl Insert for DLeft<Vec<u64>> {
             return digests.try_for_each(|digest| self.insert(digest).map(drop));
         }
         with_choices!(self, choose => {
-            // SAFETY: `Choices`, which makes the buckets, and the words are of one layout, which has
-            // a word for each bucket.
+            // SAFETY: `Choices`, which makes the buckets, and the words are of one layout, which
+            // has a word for each bucket.
             unsafe { many::insert(self.isa, &mut self.words, digests.map(choose)) }
         })
     }
@@ -298,8 +298,8 @@ impl<S: Words> FilterCore for DLeft<S> {
             return digests.for_each(|digest| answer(self.contains(digest)));
         }
         with_choices!(self, choose => {
-            // SAFETY: `Choices`, which makes the buckets, and the words are of one layout, which has
-            // a word for each bucket.
+            // SAFETY: `Choices`, which makes the buckets, and the words are of one layout, which
+            // has a word for each bucket.
             unsafe { many::contains(self.isa, &self.words, digests.map(choose), answer) }
         });
     }
