@@ -2,8 +2,7 @@
 //!
 //! # Invariants
 //! 1. The pointer changes only by [`Pointer::swap`], which fails if anybody else changed it since
-//! it
-//!    was read: by a conditional put, or by a rename under a lock on local folders.
+//!    it was read: by a conditional put, or by a rename under a lock on local folders.
 //! 2. A version that is listed as *retired* is never made current. Garbage collection retires a
 //!    version before it removes any of its objects, so the pointer never names a version that is
 //!    being removed.

@@ -31,6 +31,7 @@ pub(crate) struct BloomValue {
 }
 
 #[derive(Clone)]
+#[expect(clippy::large_enum_variant, reason = "nearly all filters grow; a box would cost them memory")]
 enum Body {
     Growing(GrowingFilter),
     /// In a box, so that filters that grow do not take the room for it.

@@ -42,9 +42,9 @@ fn a_caller_reads_what_the_store_reads() {
         let mut found = None;
         while let Some(range) = search.range() {
             if range.end - range.start == 4096 {
-                pages += 1
+                pages += 1;
             } else {
-                runs += 1
+                runs += 1;
             };
             if let Step::Found(value) = search.read(&store[range.start as usize..range.end as usize]).unwrap()
             {
