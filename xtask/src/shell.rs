@@ -1,6 +1,9 @@
 //! Runs other programs and reports clearly what is missing.
 
+use std::cell::RefCell;
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -40,9 +43,34 @@ pub(crate) fn with_args(program: &str, args: &[&str]) -> Command {
     command
 }
 
+thread_local! {
+    /// Takes what this thread's steps print, instead of the terminal.
+    static LOG: RefCell<Option<File>> = const { RefCell::new(None) };
+}
+
+/// Sends what the steps of this thread print to a file.
+pub(crate) fn print_to(log: File) {
+    LOG.set(Some(log));
+}
+
+/// Prints a line.
+pub(crate) fn say(line: &str) {
+    LOG.with_borrow_mut(|log| match log {
+        // A log that cannot be written loses lines, and not the outcome of a step.
+        Some(log) => _ = writeln!(log, "{line}"),
+        None => eprintln!("{line}"),
+    });
+}
+
 /// Prints and runs a step; fails if the command fails.
 pub(crate) fn step(name: &str, command: &mut Command) -> Result<()> {
-    eprintln!("── {name}: {}", shown(command));
+    say(&format!("── {name}: {}", shown(command)));
+    LOG.with_borrow(|log| {
+        if let Some(log) = log {
+            command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log.try_clone()?);
+        }
+        anyhow::Ok(())
+    })?;
     let status = command.status().with_context(|| format!("cannot start {}", shown(command)))?;
     if !status.success() {
         bail!("{name} failed: {}", shown(command));

@@ -6,11 +6,14 @@ mod steps;
 mod tree;
 mod words;
 
+use std::fs::File;
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::needs::Need;
+use crate::shell::{print_to, root, say};
 use steps::STEPS;
 
 #[derive(clap::Args)]
@@ -44,6 +47,9 @@ struct Step {
     checks: &'static str,
     /// Whether it runs without `--all`.
     is_quick: bool,
+    /// Whether it runs beside other steps, if there are any. Such a step compiles to a folder of its
+    /// own, prints through `shell::step` only, and leaves one of two cores idle for most of its time.
+    is_aside: bool,
     /// Approximate duration from scratch on two idle cores, in seconds.
     seconds: u32,
     needs: &'static [Need],
@@ -51,6 +57,7 @@ struct Step {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
+    let start = Instant::now();
     for name in args.only.iter().chain(&args.skip) {
         if !STEPS.iter().any(|step| step.name == name) {
             bail!("there is no step `{name}`: `cargo xtask test --list` shows the steps");
@@ -71,27 +78,84 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         STEPS.iter().filter(is_chosen).partition(|step| args.skip.iter().any(|name| name == step.name));
     install(&chosen)?;
     let effort = if args.all { Effort::Full } else { Effort::Quick };
-    let mut times = Vec::new();
-    for step in chosen {
-        let start = Instant::now();
-        eprintln!("\n━━ {}: {}", step.name, step.checks);
-        if let Err(error) = (step.run)(effort) {
-            summarize(&times);
-            bail!(
-                "step `{}` failed after {}: {error:#}\n  repeat it alone: cargo xtask test {}",
-                step.name,
-                shown(start.elapsed()),
-                step.name
-            );
+    let mut outcome = Outcome::default();
+    let (quick, slow): (Vec<&Step>, Vec<&Step>) = chosen.into_iter().partition(|step| step.is_quick);
+    let (aside, ahead): (Vec<&Step>, Vec<&Step>) = slow.iter().partition(|step| step.is_aside);
+    outcome.run(&quick, effort);
+    if outcome.failure.is_none() {
+        if aside.is_empty() || ahead.is_empty() {
+            outcome.run(&slow, effort);
+        } else {
+            outcome.run_beside(&ahead, &aside, effort)?;
         }
-        times.push((step.name, start.elapsed()));
     }
-    summarize(&times);
+    eprintln!();
+    summarize(&outcome.times);
     for step in &skipped {
         eprintln!("  skipped: {}", step.name);
     }
-    eprintln!("all {} steps passed", times.len());
+    match outcome.failure {
+        Some(failure) => bail!("{failure}"),
+        None => eprintln!("all {} steps passed in {}", outcome.times.len(), shown(start.elapsed())),
+    }
     Ok(())
+}
+
+/// What became of steps that ran one after the other.
+#[derive(Default)]
+struct Outcome {
+    times: Vec<(&'static str, Duration)>,
+    /// What failed, and the command that repeats it alone.
+    failure: Option<String>,
+}
+
+impl Outcome {
+    /// Runs steps up to the first that fails.
+    fn run(&mut self, steps: &[&Step], effort: Effort) {
+        for step in steps {
+            let start = Instant::now();
+            say(&format!("\n━━ {}: {}", step.name, step.checks));
+            let result = (step.run)(effort);
+            if let Err(error) = result {
+                self.failure = Some(format!(
+                    "step `{}` failed after {}: {error:#}\n  repeat it alone: cargo xtask test {}",
+                    step.name,
+                    shown(start.elapsed()),
+                    step.name
+                ));
+                return;
+            }
+            self.times.push((step.name, start.elapsed()));
+        }
+    }
+
+    /// Runs steps while others run beside them. What those print is shown when they end.
+    fn run_beside(&mut self, steps: &[&Step], aside: &[&Step], effort: Effort) -> Result<()> {
+        let names: Vec<&str> = aside.iter().map(|step| step.name).collect();
+        let names = names.join(", ");
+        let path = root().join("target/xtask-aside.log");
+        let log = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        eprintln!("\n━━ {names}: beside the steps that follow; they print to target/xtask-aside.log");
+        let beside = thread::scope(|scope| {
+            let beside = scope.spawn(move || {
+                print_to(log);
+                let mut outcome = Outcome::default();
+                outcome.run(aside, effort);
+                outcome
+            });
+            self.run(steps, effort);
+            if let (Some(failure), false) = (&self.failure, beside.is_finished()) {
+                eprintln!("\n{failure}\n\nwaiting for {names}; Ctrl-C ends it");
+            }
+            beside.join().expect("steps return errors")
+        });
+        eprintln!("\n━━ what {names} printed");
+        io::copy(&mut File::open(&path)?, &mut io::stderr())?;
+        self.times.extend(beside.times);
+        let failures: Vec<String> = self.failure.take().into_iter().chain(beside.failure).collect();
+        self.failure = (!failures.is_empty()).then(|| failures.join("\n"));
+        Ok(())
+    }
 }
 
 /// Installs everything before the first step runs, so that a missing tool is reported at once.
@@ -128,12 +192,9 @@ fn list() {
 }
 
 fn summarize(times: &[(&str, Duration)]) {
-    eprintln!();
     for (name, time) in times {
         eprintln!("  {name:<10} {:>6}", shown(*time));
     }
-    let all: Duration = times.iter().map(|(_, time)| *time).sum();
-    eprintln!("  {:<10} {:>6}", "together", shown(all));
 }
 
 /// Formats minutes and seconds.

@@ -180,7 +180,7 @@ impl Restriction {
     pub(super) fn check(self, layout: &MultilevelLayout) -> Result<(), LayoutError> {
         check_places(Quantity::Children, u64::from(self.fanout), u64::from(Self::MAX_FANOUT))?;
         if self.maps == Maps::Nested {
-            check_places(Quantity::Children, u64::from(self.fanout), 1)?;
+            check_places(Quantity::ChildrenOfNestedMaps, u64::from(self.fanout), 1)?;
         }
         check_places(Quantity::SlotsPerBucket, u64::from(layout.slots()), 1)?;
         let below = layout.levels()[1..].iter().try_fold(1u64, |below, _| {

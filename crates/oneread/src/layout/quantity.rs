@@ -31,6 +31,7 @@ quantities! {
     BucketsPerGroup = "buckets in a group",
     Cells = "cells",
     Children = "children of a bucket",
+    ChildrenOfNestedMaps = "children of a bucket (with nested maps)",
     Counters = "counters",
     CountersPerRow = "counters per row",
     Crisis = "crisis",

@@ -136,7 +136,7 @@ fn what_is_wrong_is_one_sentence_exit_code_2_and_leaves_nothing_behind() {
         ("merge new dleft more", "and more is dleft of"),
         ("merge new dleft f", "dleft is dleft of"),
         ("merge new removable removable", "such filters cannot be merged: build one of all lines"),
-        ("merge new paged page", "page: the page is damaged"),
+        ("merge new paged page", "page: the payload is damaged"),
         ("merge new grown f", "grown is growing from"),
         ("merge new f keyed", "keyed: it was made by a program"),
         ("merge nowhere/new f f", "nowhere/new: "),
