@@ -202,3 +202,36 @@ fn shown(time: Duration) -> String {
     let seconds = time.as_secs_f64().round() as u64;
     format!("{}:{:02}", seconds / 60, seconds % 60)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn fake(name: &'static str, is_aside: bool, run: fn(Effort) -> Result<()>) -> Step {
+        Step { name, checks: "", is_quick: false, is_aside, seconds: 0, needs: &[], run }
+    }
+
+    #[test]
+    fn steps_beside_others_are_counted_and_their_failures_named() {
+        std::env::set_current_dir(root()).unwrap();
+        let shell = |_| crate::shell::step("echo", &mut crate::shell::with_args("rustc", &["--version"]));
+        let good = fake("good", false, |_| Ok(()));
+        let bad = fake("bad", false, |_| bail!("a bad step"));
+        let aside = fake("aside", true, shell);
+        let worse = fake("worse", true, |_| bail!("a worse step"));
+
+        let mut outcome = Outcome::default();
+        outcome.run_beside(&[&good], &[&aside], Effort::Full).unwrap();
+        assert_eq!(outcome.failure, None);
+        assert_eq!(outcome.times.iter().map(|time| time.0).collect::<Vec<_>>(), ["good", "aside"]);
+        let log = std::fs::read_to_string(root().join("target/xtask-aside.log")).unwrap();
+        assert!(log.contains("── echo: rustc --version\nrustc "), "{log}");
+
+        let mut outcome = Outcome::default();
+        outcome.run_beside(&[&bad, &good], &[&worse, &aside], Effort::Full).unwrap();
+        let failure = outcome.failure.unwrap();
+        assert!(failure.contains("repeat it alone: cargo xtask test bad"), "{failure}");
+        assert!(failure.contains("repeat it alone: cargo xtask test worse"), "{failure}");
+        assert!(outcome.times.is_empty());
+    }
+}
