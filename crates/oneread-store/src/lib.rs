@@ -45,7 +45,8 @@
 //! `oneread store stats` shows it; those who know it can prepare such keys. These keys go to
 //! overflow pages, where they are found, changed and deleted like all others, but a lookup of one
 //! reads more pages: at most ⌊log2(overflow pages of its segment)⌋ + 1, and those that its guide
-//! names. Lookups of other keys cost what they did before, and no set of keys stops a store.
+//! names. Lookups of other keys read as many pages as without such keys, and no set of keys stops a
+//! store.
 //!
 //! # What it is not
 //! There are no range scans: keys lie where their hashes say. A sealed store does not change: build

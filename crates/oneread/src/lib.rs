@@ -21,8 +21,9 @@
 //! - A key has the same digest on every platform. From the first release on, digests stay the same,
 //!   and every later release loads what a release has saved. Nothing has been released yet.
 //! - Bad parameters, full structures and bad bytes are typed errors that say what was expected and
-//!   what was found. No key and no file makes the library panic.
-//! - A few functions panic on an index, a place or a key that does not exist, and document it under
+//!   what was found. No file makes the library panic, and no key, but for one that is absent in
+//!   `map[&key]`, as in the standard library.
+//! - A few functions panic on an index or a place that does not exist, and document it under
 //!   *Panics*. Out of memory, `Clone`, `collect` and small allocations end the program, like those
 //!   of the standard library; constructors and loaders return an error.
 #![cfg_attr(not(feature = "std"), no_std)]

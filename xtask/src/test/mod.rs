@@ -47,8 +47,8 @@ struct Step {
     checks: &'static str,
     /// Whether it runs without `--all`.
     is_quick: bool,
-    /// Whether it runs beside other steps, if there are any. Such a step compiles to a folder of its
-    /// own, prints through `shell::step` only, and leaves one of two cores idle for most of its time.
+    /// Whether it runs beside other steps, if there are any. Such a step compiles to a folder of
+    /// its own, prints through `shell::step` only, and often leaves one of two cores idle.
     is_aside: bool,
     /// Approximate duration from scratch on two idle cores, in seconds.
     seconds: u32,

@@ -1,10 +1,10 @@
 //! Merges changes into pages, and makes checkpoints.
 //!
 //! # A round
-//! A full buffer becomes the second one, its log is closed, and a new log begins. Once the closed
-//! log is synced, its changes are merged segment by segment, in directory order, into pages on free
-//! slots. A checkpoint at the end makes that log obsolete; checkpoints in between free replaced
-//! slots.
+//! A new log begins, the record that ends the old log names it, and the full buffer becomes the
+//! second one. Once the closed log is synced, its changes are merged segment by segment, in
+//! directory order, into pages on free slots. A checkpoint at the end makes that log obsolete;
+//! checkpoints in between free replaced slots.
 //!
 //! # Why a crash loses nothing
 //! At any moment the medium has a whole manifest, because a new one is synced before a rename gives
@@ -13,11 +13,12 @@
 //! - *The slots of a manifest are not written to* until the next manifest has its name on the
 //!   medium: [`Slots`] counts them as used until then. All of them were synced before the manifest
 //!   was written. So after a crash the pages are those that the manifest names.
-//! - *The logs from the manifest's on have every change that these pages may lack.* The pages have
+//! - *A change that is missing from these pages is in the log that the manifest names, or in the
+//!   next log.* The pages have
 //!   all changes of earlier logs, since a manifest advances its log only at the end of a round. The
 //!   file of an older log is overwritten when the next round begins, after that manifest is safe.
-//! - *Pages have no change that the log may lose.* Merged changes come from a log that was closed
-//!   and synced. So a batch is never applied in part, and a crash leaves all changes up to some
+//! - *A crash cannot undo a change on a page.* Merged changes come from a log that was closed and
+//!   synced. So a batch is never applied in part, and a crash leaves all changes up to some
 //!   moment.
 //! - *Changes may be applied twice.* Some are already on pages when the log is replayed. The last
 //!   change of each key counts, and replay reads all later changes in order.
@@ -25,8 +26,8 @@
 //!   ([`log`](super::log)). Under `SyncPolicy::Always` all acknowledged records are before it: see
 //!   [`group_commit`](super::group_commit).
 //!
-//! A killed process leaves unsynced writes to the system, and the next process sees them. So
-//! opening a store syncs its folder and its logs before it builds on them.
+//! When a process is killed, its unsynced writes stay in the system's cache, and the next process
+//! reads them. So opening a store syncs its folder and its logs before it builds on them.
 //!
 //! A failed sync leaves the state of the medium unknown. Then the store writes nothing more; the
 //! next process to open it reads what the medium has.

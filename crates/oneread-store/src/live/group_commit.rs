@@ -1,7 +1,6 @@
 //! Makes logs safe. Threads that wait at the same time share a sync.
 //!
-//! A sync covers the closed log first, then the log after it, which is read only if the first is
-//! whole.
+//! A sync covers the closed log first. Recovery reads the next log only if the closed one is whole.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar};

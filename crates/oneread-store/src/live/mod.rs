@@ -11,6 +11,7 @@
 //! | --- | --- |
 //! | `NAME` | pages, large values, descriptions of segments: in *slots* of a page |
 //! | `NAME.manifest` | the last checkpoint |
+//! | `NAME.manifest-next` | the next checkpoint, while it is written |
 //! | `NAME.log0`, `NAME.log1` | changes since, in turn |
 //! | `NAME.lock` | locked by the writer, and exists while there is one |
 //! | `NAME.unfinished`, `NAME.replacing` | a sealed store that will take the name: see `store_lock.rs` |

@@ -1,4 +1,4 @@
-//! Damage at the end of a log: no acknowledged change disappears silently.
+//! Damage at the end of a log: an error wherever it can be told from a torn write.
 
 use oneread_store::{Error, Store};
 
