@@ -189,7 +189,7 @@ fn saturated_fingerprints_of_the_first_edition_stay() {
     // It fills its line no further, and stays when others come and go.
     let fulls = (0..150u64).filter(|key| old.insert(key).is_err()).count();
     assert!(fulls < 20 && old.contains("hot"));
-    // Whoever merges or grows it has it for ever.
+    // It also stays in what is merged or grown from it.
     let mut union = LineFilter::with_seed(old.layout(), SEED_OF_SAMPLES).unwrap();
     union.union(&saturated()).unwrap();
     let mut grown = saturated();

@@ -70,9 +70,10 @@ use crate::plan;
 /// two to three times that just after growing; at 0.1%, 16 to 21.
 ///
 /// # Limits
-/// Remove only what was inserted. A set that shrinks keeps a layer until it is empty. Remainders have at most 16 bits, and layers hold fewer keys if that is not enough: at a rate of
-/// 0.01%, a [`GrowingDLeftCountingFilter`] is smaller from half a million keys on. Once a layer's
-/// share of the rate is below 2.9e-7, insertion returns an error instead of adding layers.
+/// Remove only what was inserted. A set that shrinks keeps a layer until it is empty. Remainders
+/// have at most 16 bits, and layers hold fewer keys if that is not enough: at a rate of 0.01%, a
+/// [`GrowingDLeftCountingFilter`] is smaller from half a million keys on. Once a layer's share of
+/// the rate is below 2.9e-7, insertion returns an error instead of adding layers.
 ///
 /// # Threat model
 /// That of its [digester](crate::hash::Portable#threat-model): anyone who knows the seed can choose
