@@ -301,6 +301,12 @@ impl<C: Counted> Counted for Shared<C> {
     }
 }
 
+impl<C: CountCopies> CountCopies for Shared<C> {
+    fn count(&self, digest: Digest) -> u64 {
+        self.0.count(digest)
+    }
+}
+
 impl<C: Clear> Clear for Shared<C> {
     type Cleared = C::Cleared;
 

@@ -130,8 +130,8 @@ pub trait GrowLayer: LayerCore {
     /// Adds a key to a layer; reports whether there was room.
     fn add(layer: &mut Layer<Self>, digest: Digest) -> bool;
 
-    /// Puts a key into one of the layers, if one takes it.
-    fn place(layers: &mut [Layer<Self>], digest: Digest) -> Placement;
+    /// Puts a key into one of the layers, if one takes it without exceeding `most_bytes` of memory.
+    fn place(layers: &mut [Layer<Self>], digest: Digest, most_bytes: u64) -> Placement;
 }
 
 /// A layer from which keys can be removed.
@@ -287,7 +287,7 @@ impl<L: LayerCore> Growing<L> {
 
 impl<L: GrowLayer> Growing<L> {
     fn insert_within(&mut self, digest: Digest, most_bytes: u64) -> Result<bool, BuildError> {
-        let Placement { before, is_done } = L::place(&mut self.layers, digest);
+        let Placement { before, is_done } = L::place(&mut self.layers, digest, most_bytes);
         if !is_done {
             self.grow(digest, most_bytes)?;
         }
@@ -588,7 +588,7 @@ impl GrowLayer for Bloom<Vec<u64>> {
     }
 
     /// A key that is in a layer stays there; others join the newest.
-    fn place(layers: &mut [Layer<Self>], digest: Digest) -> Placement {
+    fn place(layers: &mut [Layer<Self>], digest: Digest, _: u64) -> Placement {
         let before = contains(layers, digest);
         let is_done = before || layers.last_mut().is_some_and(|newest| Self::add(newest, digest));
         Placement { before, is_done }

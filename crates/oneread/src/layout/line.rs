@@ -51,8 +51,12 @@ impl LineLayout {
     /// The bits of a line.
     pub const LINE_BITS: u64 = 512;
 
-    /// Where the count of equal fingerprints saturates: from then on, no copy is removed.
-    pub const STICKS_AT: u32 = 4;
+    /// The most slots that the copies of one fingerprint take. Further ones are counted beside the
+    /// lines.
+    ///
+    /// Different keys share a fingerprint at the false-positive rate, and three do at half its
+    /// square: so sets without repeated keys have hardly any counts.
+    pub const COPY_SLOTS: u32 = 2;
 
     /// The load that plans assume, in keys per slot.
     pub const NOMINAL_LOAD: f64 = 0.97;

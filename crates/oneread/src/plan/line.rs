@@ -14,8 +14,7 @@ use super::float::{ceil, exp, expm1, ln_1p};
 /// The probability of finding a key not inserted among `items` distinct keys: 1 − (1 − 1/f)^n,
 /// where f is the number of [fingerprints](LineLayout::fingerprints).
 ///
-/// Exact for distinct keys, after any insertions and removals, as long as no fingerprint occurs
-/// more than [four times](LineLayout::STICKS_AT).
+/// Exact for distinct keys, after any insertions and removals, however often each key is present.
 ///
 /// # Example
 /// ```

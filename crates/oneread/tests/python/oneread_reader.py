@@ -366,11 +366,13 @@ class LineFilter:
     SLOTS_AND_MARKS = {8: (48, 24), 9: (44, 16), 10: (40, 16), 12: (33, 27), 16: (26, 14)}
 
     def __init__(self, layout, payload):
-        self.bits, self.lines, _, stashed = layout
+        self.bits, self.lines, _, stashed, counted = layout
         check(self.bits in self.SLOTS_AND_MARKS and 1 <= self.lines <= 2**37, "impossible lines or remainders")
         check(stashed <= 32 + self.lines // 16, "an impossible stash")
-        check(len(payload) == 64 * self.lines + 8 * stashed, "the payload has another length than the layout says")
+        end = 64 * self.lines + 8 * stashed
+        check(len(payload) == end + 16 * counted, "the payload has another length than the layout says")
         self.slots, self.marks = self.SLOTS_AND_MARKS[self.bits]
+        check(2 * counted <= self.slots * self.lines + stashed, "more counts than slots for them")
         self.payload = payload
         self.stash = struct.unpack_from(f"<{stashed}Q", payload, 64 * self.lines)
         self.sums = [reduce(word(portable(q, 0), LINE, 1), self.lines) for q in range(self.MOVABLE)]
@@ -387,6 +389,13 @@ class LineFilter:
         for number in self.stash:
             line = (number >> self.bits) // self.QUOTIENTS
             check(line < self.lines and self.read(line)[0] == self.STASHED, "a stashed fingerprint that nobody would find")
+        self.copies = list(struct.iter_unpack("<QQ", payload[end:]))
+        numbers = [number for number, _ in self.copies]
+        check(numbers == sorted(set(numbers)), "counts in disorder")
+        for number, count in self.copies:
+            check(count > 0, "a count of 0")
+            check(number < self.lines * self.QUOTIENTS << self.bits, "a count of no fingerprint")
+            check(self.held(number) >= 2, "counted copies of a fingerprint with fewer than two slots")
 
     def other(self, line, q):
         return (self.sums[q] - line) % self.lines
@@ -422,16 +431,18 @@ class LineFilter:
             held.append((quotients[run], remainders[slot], bool(field(56, f) >> slot & 1)))
         return 2 * field(52, 4), held
 
-    def answer(self, digest):
-        number = word(digest, LINE, 0) * (self.lines * self.QUOTIENTS << self.bits) >> 64
+    def held(self, number):
+        """The slots and entries of the stash that a fingerprint has."""
         quotients, r = number >> self.bits, number & (1 << self.bits) - 1
         home, q = quotients // self.QUOTIENTS, quotients % self.QUOTIENTS
         threshold, held = self.read(home)
-        if (q, r, False) in held:
-            return 1
-        if q < min(self.MOVABLE, threshold) and (q, r, True) in self.read(self.other(home, q))[1]:
-            return 1
-        return int(threshold == self.STASHED and number in self.stash)
+        found = held.count((q, r, False))
+        if q < min(self.MOVABLE, threshold):
+            found += self.read(self.other(home, q))[1].count((q, r, True))
+        return found + (self.stash.count(number) if threshold == self.STASHED else 0)
+
+    def answer(self, digest):
+        return int(self.held(word(digest, LINE, 0) * (self.lines * self.QUOTIENTS << self.bits) >> 64) > 0)
 
 
 class UsualBuckets:
@@ -674,7 +685,7 @@ class GrowingDLeftCountingFilter:
 
 
 class GrowingLineFilter:
-    """Layers of line filters: all their lines, then all their stashes."""
+    """Layers of line filters: all their lines, then the stash and the counts of each."""
 
     def __init__(self, layout, payload):
         first, rate, growth, tightening, count, _ = layout
@@ -688,12 +699,12 @@ class GrowingLineFilter:
         for (_, _, _, bits, lines, *_), (_, _, _, more_bits, more_lines, *_) in zip(records, records[1:]):
             check(lines > 0 and more_lines % lines == 0 and more_bits >= bits, "layers that do not nest")
         lines = [words.take(8 * record[4]) for record in records]
-        stashes = [words.take(record[5]) for record in records]
+        rests = [words.take(record[5] + 2 * record[6]) for record in records]
         words.end()
         self.layers = []
-        for (_, room, held, bits, count, stashed, *zeros), own, stash in zip(records, lines, stashes):
-            check(held <= room and zeros == [0, 0], "an impossible layer")
-            layer = LineFilter((bits, count, held, stashed), own + stash)
+        for (_, room, held, bits, count, stashed, counted, zero), own, rest in zip(records, lines, rests):
+            check(held <= room and zero == 0, "an impossible layer")
+            layer = LineFilter((bits, count, held, stashed, counted), own + rest)
             found = stashed + sum(len(layer.read(line)[1]) for line in range(count))
             check(found == held, "a layer with more or fewer fingerprints than it says")
             self.layers.append(layer)
@@ -993,7 +1004,7 @@ def check_places(m, k, scheme):
 # Each kind with the number of its words in the layout.
 KINDS = {1: (BloomFilter, 3), 2: (BlockedFilter, 1), 3: (CountingFilter, 5), 4: (CountMinSketch, 4), 5: (GrowingFilter, 5)}
 KINDS[6] = DLeftFilter, 6
-KINDS[50] = LineFilter, 4
+KINDS[50] = LineFilter, 5
 KINDS[16] = MultilevelTable, 6
 KINDS[17] = MultiFilterSummary, 4
 KINDS[18] = SingleFilterSummary, 3

@@ -206,7 +206,7 @@ impl GrowLayer for DLeftCounting<Vec<u64>> {
     }
 
     /// An equal cell counts the key, or is stuck: no cell is added.
-    fn place(layers: &mut [Layer<Self>], digest: Digest) -> Placement {
+    fn place(layers: &mut [Layer<Self>], digest: Digest, _: u64) -> Placement {
         let before = layers
             .iter_mut()
             .any(|layer| layer.core.contains(digest) && layer.core.place(digest) == Ok(Outcome::Counted));

@@ -20,7 +20,10 @@ pub struct Fingerprints<'a, S> {
 
 impl<'a, S: Lines> Fingerprints<'a, S> {
     pub(super) fn new(table: &'a Table<S>) -> Self {
-        Self { table, line: 0, waiting: table.stash.numbers.clone().into_iter() }
+        // In damaged bytes, the stash may have impossible numbers.
+        let possible = table.stash.iter().filter(|&(number, _)| number < table.layout.fingerprints());
+        let copies = |(number, count): (u64, u64)| vec![number; count as usize];
+        Self { table, line: 0, waiting: possible.flat_map(copies).collect::<Vec<_>>().into_iter() }
     }
 
     fn read(&self, at: usize) -> Vec<u64> {

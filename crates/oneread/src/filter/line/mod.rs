@@ -9,6 +9,7 @@
 //!
 //! The layout of a line is in `slots`.
 
+mod counts;
 mod fingerprints;
 mod growing;
 mod partitioned;
@@ -36,14 +37,17 @@ use crate::hash::{Digest, Portable};
 use crate::layout::{LayoutError, LineLayout, Quantity};
 use crate::plan;
 
+use counts::Counts;
 pub use fingerprints::Fingerprints;
 pub use growing::{GrowingLineFilter, GrowingLineView};
-use places::{MOVABLE, Places, Stash};
+use places::{MOVABLE, Places};
 #[cfg(feature = "std")]
 pub use sharded::ShardedLineFilter;
 pub(super) use simd::LineBytes;
-use table::Table;
-use work::{Contains, ContainsAll, Count, InsertAll, InsertAt, InsertOne, RemoveAll, RemoveOne, Sticks};
+use table::{Copies, Inserted, Removed, Table};
+use work::{
+    Contains, ContainsAll, CopiesAt, InsertAll, InsertAt, InsertCopies, InsertOne, RemoveAll, RemoveOne,
+};
 
 /// The threshold of a line with fingerprints in the stash.
 const STASHED: u32 = LineLayout::MAX_LEAVING + 2;
@@ -67,7 +71,7 @@ pub struct LineTable<S> {
 ///
 /// Guests are marked, so that a fingerprint matches only in its own lines. The rate is therefore 1
 /// − (1 − 1/fingerprints)^keys, slightly less than keys / fingerprints. It does not depend on
-/// earlier removals, except for saturated fingerprints.
+/// earlier removals, nor on how often a key is present.
 ///
 /// # Source
 /// Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "Bloom Filters via d-Left Hashing and Dynamic
@@ -83,14 +87,17 @@ pub struct LineTable<S> {
 /// lookup reads 1.1 to 1.2 lines on average. An insertion or a removal changes one line or two, and
 /// rarely more.
 ///
+/// Of the copies of a key, two have slots. Further ones are counted beside the lines, in at most 32
+/// bytes for all of them.
+///
 /// # Limits
 /// Remove only what was inserted: removing a key that was never inserted, but is a false positive,
 /// takes the fingerprint of another. Removing a key that was inserted never makes another vanish. A
-/// fingerprint present [four times](LineLayout::STICKS_AT) at once is saturated: no removal takes
-/// it away.
+/// key may be inserted any number of times, and as many removals leave nothing. (A file of the
+/// first edition may have fingerprints that were present four times at once: these stay.)
 ///
 /// Up to the nominal load a small stash takes the few fingerprints without room. [`Full`] is
-/// possible above it, with repeated keys, and with keys chosen under a known seed.
+/// possible above it, and with keys chosen under a known seed.
 ///
 /// # Threat model
 /// That of its [digester](crate::hash::Portable#threat-model): anyone who knows the seed can choose
@@ -116,7 +123,7 @@ pub type LineView<'a, D = Portable> = View<'a, Filter<LineTable<LittleEndian<'a>
 impl Build for LineTable<Vec<Line>> {
     fn build(layout: LineLayout) -> Result<Self, BuildError> {
         let lines = zero_memory(layout.lines())?;
-        Ok(Self::over_lines(layout, lines, Stash::default(), 0))
+        Ok(Self::over_lines(layout, lines))
     }
 }
 
@@ -131,7 +138,7 @@ impl Insert for LineTable<Vec<Line>> {
 
     #[inline]
     fn insert(&mut self, digest: Digest) -> Result<bool, Full> {
-        self.insert_word(Places::word(digest))
+        Ok(self.insert_word(Places::word(digest))? != Inserted::First)
     }
 
     fn insert_many(&mut self, digests: impl Iterator<Item = Digest>, scratch: u64) -> Result<(), Full> {
@@ -154,7 +161,7 @@ impl Insert for LineTable<Vec<Line>> {
 impl Remove for LineTable<Vec<Line>> {
     #[inline]
     fn remove(&mut self, digest: Digest) -> Result<(), NotPresent> {
-        if self.remove_word(Places::word(digest)) { Ok(()) } else { Err(NotPresent) }
+        if self.remove_word(Places::word(digest)) == Removed::Nothing { Err(NotPresent) } else { Ok(()) }
     }
 
     fn remove_many(&mut self, digests: impl Iterator<Item = Digest>) -> Result<(), NotPresent> {
@@ -172,7 +179,8 @@ impl Clear for LineTable<Vec<Line>> {
 
     fn clear(&mut self) {
         self.table.lines.fill(Line::default());
-        self.table.stash = Stash::default();
+        self.table.stash = Counts::default();
+        self.table.copies = Counts::default();
         self.table.len = 0;
     }
 }
@@ -183,10 +191,7 @@ impl<S: Lines> Union<LineTable<S>> for LineTable<Vec<Line>> {
             return Err(MergeError::Layouts);
         }
         let mut joined = self.clone();
-        for number in Fingerprints::new(&other.table) {
-            joined.insert_number(number).map_err(|Full| MergeError::Full)?;
-        }
-        // Saturated fingerprints are shared, so counting copies undercounts keys.
+        joined.insert_all(&other.table).map_err(|Full| MergeError::Full)?;
         joined.table.len = self.table.len.saturating_add(other.table.len);
         *self = joined;
         Ok(())
@@ -207,10 +212,7 @@ impl<D> LineFilter<D> {
         let mut grown = LineTable::build(layout)?;
         let full =
             LayoutError::TooLarge { what: Quantity::Items, expected: layout.capacity(), found: table.len };
-        for number in Fingerprints::new(table) {
-            grown.insert_number(number).map_err(|Full| full)?;
-        }
-        // Saturated fingerprints are shared, so counting copies undercounts keys.
+        grown.insert_all(table).map_err(|Full| full)?;
         grown.table.len = table.len;
         *self.core_mut() = grown;
         Ok(())
@@ -219,18 +221,38 @@ impl<D> LineFilter<D> {
 
 impl LineTable<Vec<Line>> {
     #[inline]
-    fn insert_word(&mut self, word: u64) -> Result<bool, Full> {
+    fn insert_word(&mut self, word: u64) -> Result<Inserted, Full> {
         simd::run(self.isa, self.table.layout.remainder_bits(), InsertOne { table: &mut self.table, word })
     }
 
-    fn insert_number(&mut self, number: u64) -> Result<(), Full> {
-        let place = self.table.places.at(number);
-        simd::run(self.isa, self.table.layout.remainder_bits(), InsertAt { table: &mut self.table, place })?;
-        Ok(())
+    /// Inserts the fingerprints of another table, all copies of them.
+    fn insert_all<S: Lines>(&mut self, other: &Table<S>) -> Result<(), Full> {
+        let bits = self.table.layout.remainder_bits();
+        for number in Fingerprints::new(other) {
+            let place = self.table.places.at(number);
+            let inserted = simd::run(self.isa, bits, InsertAt { table: &mut self.table, place })?;
+            // A saturated fingerprint has four slots, the last of which can only be counted here.
+            let theirs = CopiesAt { table: other, place: other.places.at(number) };
+            if inserted == Inserted::Counted
+                && simd::run(self.isa, other.layout.remainder_bits(), theirs).are_saturated()
+            {
+                self.insert_copies(number, Counts::ENDLESS)?;
+            }
+        }
+        other.copies.iter().try_for_each(|(number, count)| self.insert_copies(number, count))
+    }
+
+    fn insert_copies(&mut self, number: u64, count: u64) -> Result<(), Full> {
+        // A view may be of damaged bytes.
+        if number >= self.table.layout.fingerprints() {
+            return Ok(());
+        }
+        let (bits, place) = (self.table.layout.remainder_bits(), self.table.places.at(number));
+        simd::run(self.isa, bits, InsertCopies { table: &mut self.table, place, count })
     }
 
     #[inline]
-    fn remove_word(&mut self, word: u64) -> bool {
+    fn remove_word(&mut self, word: u64) -> Removed {
         simd::run(self.isa, self.table.layout.remainder_bits(), RemoveOne { table: &mut self.table, word })
     }
 }
@@ -241,13 +263,15 @@ fn is_cached(layout: LineLayout) -> bool {
 }
 
 impl<S> LineTable<S> {
-    fn over_lines(layout: LineLayout, lines: S, stash: Stash, len: u64) -> Self {
-        let table = Table { layout, places: Places::new(layout), lines, stash, len };
+    /// A table over lines, with no other fingerprints than theirs, and no keys.
+    fn over_lines(layout: LineLayout, lines: S) -> Self {
+        let [stash, copies] = Default::default();
+        let table = Table { layout, places: Places::new(layout), lines, stash, copies, len: 0 };
         Self { isa: Isa::with_fast_pdep(), table }
     }
 
     fn stashed(&self) -> u64 {
-        self.table.stash.numbers.len() as u64
+        self.table.stash.total()
     }
 }
 
@@ -263,15 +287,9 @@ impl<S: Lines> LineTable<S> {
         simd::run(self.isa, self.table.layout.remainder_bits(), Contains { table: &self.table, word })
     }
 
-    /// Reports whether the fingerprint of a word is saturated.
-    #[inline]
-    fn sticks(&self, word: u64) -> bool {
-        simd::run(self.isa, self.table.layout.remainder_bits(), Sticks { table: &self.table, word })
-    }
-
-    #[inline]
-    fn count_word(&self, word: u64) -> u64 {
-        simd::run(self.isa, self.table.layout.remainder_bits(), Count { table: &self.table, word })
+    fn copies_of_word(&self, word: u64) -> Copies {
+        let place = self.table.places.of(word);
+        simd::run(self.isa, self.table.layout.remainder_bits(), CopiesAt { table: &self.table, place })
     }
 }
 
@@ -307,12 +325,13 @@ impl<S: Lines> FilterCore for LineTable<S> {
     }
 
     fn byte_len(&self) -> usize {
-        self.table.lines.len() * size_of::<u64>() + self.table.stash.numbers.capacity() * size_of::<u64>()
+        let Table { lines, stash, copies, .. } = &self.table;
+        lines.len() * size_of::<u64>() + stash.byte_len() + copies.byte_len()
     }
 
-    /// At the present number of keys.
+    /// At the present number of fingerprints.
     fn false_positive_rate(&self) -> f64 {
-        plan::line::false_positive_probability(self.table.layout, self.table.len)
+        plan::line::false_positive_probability(self.table.layout, self.table.slots_in_use())
     }
 }
 
@@ -324,18 +343,18 @@ impl<S: Lines> HasLayout for LineTable<S> {
     }
 }
 
-/// Never too low below [four](LineLayout::STICKS_AT).
+/// Never too low.
 impl<S: Lines> CountCopies for LineTable<S> {
-    #[inline]
     fn count(&self, digest: Digest) -> u64 {
-        self.count_word(Places::word(digest))
+        let copies = self.copies_of_word(Places::word(digest));
+        copies.slots.saturating_add(copies.counted)
     }
 }
 
 impl<D, S: Lines> Filter<LineTable<S>, D> {
-    /// Keys per slot.
+    /// Fingerprints per slot. Of the copies of a key, [two](LineLayout::COPY_SLOTS) have slots.
     pub fn load_factor(&self) -> f64 {
-        self.len() as f64 / self.layout().capacity() as f64
+        self.core().table.slots_in_use() as f64 / self.layout().capacity() as f64
     }
 
     /// The number of fingerprints that found no room in their lines.
@@ -343,8 +362,8 @@ impl<D, S: Lines> Filter<LineTable<S>, D> {
         self.core().stashed()
     }
 
-    /// The fingerprints as numbers below [`LineLayout::fingerprints`], with repetition and in no
-    /// order. Reads the whole filter.
+    /// The fingerprints as numbers below [`LineLayout::fingerprints`], in no order; twice those of
+    /// repeated keys. Reads the whole filter.
     pub fn fingerprints(&self) -> Fingerprints<'_, S> {
         Fingerprints::new(&self.core().table)
     }
@@ -376,6 +395,7 @@ impl<S: Lines, T: Lines> Same<LineTable<T>> for LineTable<S> {
         self.table.layout == other.table.layout
             && self.table.len == other.table.len
             && self.table.stash == other.table.stash
+            && self.table.copies == other.table.copies
             && (0..self.table.lines.len()).all(words)
     }
 }

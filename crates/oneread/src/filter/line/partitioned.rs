@@ -10,9 +10,8 @@
 //!
 //! # When a key finds no room
 //! The keys before it must be inserted and those after it not. So all keys of the round are taken
-//! back, and inserted again one by one in their order. Taking back removes one copy per key, except
-//! for keys that added none because four were present. So each fingerprint has as many copies as
-//! before.
+//! back, which leaves as many copies of each fingerprint as before, and inserted again one by one
+//! in their order.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
@@ -40,15 +39,13 @@ const QUOTIENT: u32 = LineLayout::QUOTIENTS.next_power_of_two().ilog2();
 const MAX_WAITING: usize = 8;
 
 /// A key of a batch. From its lowest bit on: its remainder, its quotient, its home counted from the
-/// start of the block, the number of keys before it, and the two bits below.
+/// start of the block, the number of keys before it, and the bit below.
 #[derive(Clone, Copy, Debug, Default)]
 struct Key(u64);
 
 impl Key {
-    /// It is inserted and added a copy of its fingerprint.
-    const ADDED: u64 = 1 << 63;
-    /// It is inserted, and its fingerprint was saturated.
-    const SATURATED: u64 = 1 << 62;
+    /// It is inserted.
+    const INSERTED: u64 = 1 << 63;
 
     #[inline(always)]
     fn new(place: Place, number: u32, form: Form) -> Self {
@@ -72,7 +69,7 @@ impl Key {
 
     #[inline(always)]
     fn number(self, form: Form) -> usize {
-        ((self.0 & (Self::SATURATED - 1)) >> (form.remainder + QUOTIENT + form.lines)) as usize
+        ((self.0 & (Self::INSERTED - 1)) >> (form.remainder + QUOTIENT + form.lines)) as usize
     }
 }
 
@@ -89,7 +86,7 @@ type Keys = Partition<Key>;
 fn shape(layout: LineLayout, keys: u64, scratch: u64) -> Shape {
     // There are at most 2^(s + 10) blocks of 2^s lines, for which at most 2^(s + 12) keys of eight
     // bytes are sorted, and a few more: their numbers take s + 13 bits.
-    const OTHERS: u32 = 13 + QUOTIENT + 2;
+    const OTHERS: u32 = 13 + QUOTIENT + 1;
     let max_shift = LINE + (u64::BITS - OTHERS - layout.remainder_bits()) / 2;
     let scratch = scratch.min(layout.byte_len() / 2);
     Shape { words: layout.lines() << LINE, lines_each: 1, max_shift, entries: keys, scratch }
@@ -217,20 +214,6 @@ struct InsertBlock<'a> {
     block: Block<'a, Key>,
 }
 
-impl InsertBlock<'_> {
-    /// Inserts a key that waited.
-    #[inline(always)]
-    fn settle<const R: u32, I: InstructionSet>(
-        table: &mut Table<Vec<Line>>,
-        set: I,
-        place: Place,
-    ) -> Result<u64, Full> {
-        let saturated = table.sticks::<R, I>(set, place);
-        run_rarely::<R, I, _>(set, InsertAt { table, place })?;
-        Ok(if saturated { Key::SATURATED } else { Key::ADDED })
-    }
-}
-
 impl LineWork for InsertBlock<'_> {
     type Output = Result<(), Full>;
 
@@ -247,17 +230,21 @@ impl LineWork for InsertBlock<'_> {
             for at in first..end {
                 let place = keys[at].place(start, form);
                 if table.insert_plainly::<R, I>(set, place) {
-                    keys[at].0 |= Key::ADDED;
+                    keys[at].0 |= Key::INSERTED;
                     continue;
                 }
                 table.prefetch_room::<R, I>(set, place);
                 if let Some(first) = waiting.push(at) {
-                    keys[first].0 |= Self::settle::<R, I>(table, set, keys[first].place(start, form))?;
+                    let place = keys[first].place(start, form);
+                    run_rarely::<R, I, _>(set, InsertAt { table, place })?;
+                    keys[first].0 |= Key::INSERTED;
                 }
             }
         }
         for at in waiting.rest() {
-            keys[at].0 |= Self::settle::<R, I>(table, set, keys[at].place(start, form))?;
+            let place = keys[at].place(start, form);
+            run_rarely::<R, I, _>(set, InsertAt { table, place })?;
+            keys[at].0 |= Key::INSERTED;
         }
         Ok(())
     }
@@ -276,11 +263,9 @@ impl LineWork for TakeBack<'_> {
     #[inline(always)]
     fn run<const R: u32, I: InstructionSet>(self, set: I) {
         for key in self.block.entries {
-            if key.0 & Key::ADDED != 0 {
+            if key.0 & Key::INSERTED != 0 {
                 let start = self.block.ahead.start >> LINE;
-                self.table.take_back::<R, I>(set, key.place(start, self.form));
-            } else if key.0 & Key::SATURATED != 0 {
-                self.table.len = self.table.len.saturating_sub(1);
+                self.table.remove_with_care::<R, I>(set, key.place(start, self.form));
             }
         }
     }

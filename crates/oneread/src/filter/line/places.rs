@@ -2,7 +2,6 @@
 //! determines.
 
 use super::slots::Fingerprint;
-use crate::bits::reserved;
 use crate::hash::{Digest, Domain, reduce};
 use crate::layout::LineLayout;
 
@@ -79,55 +78,5 @@ impl Places {
     pub(super) fn other(&self, line: usize, quotient: u32) -> usize {
         let (sum, line) = (self.sums[quotient as usize], line as u64);
         (if sum >= line { sum - line } else { sum + self.lines - line }) as usize
-    }
-}
-
-/// Fingerprints without room in their lines, by their numbers, in order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Stash {
-    pub(super) numbers: alloc::vec::Vec<u64>,
-}
-
-impl Stash {
-    #[cold]
-    pub(super) fn contains(&self, number: u64) -> bool {
-        self.numbers.binary_search(&number).is_ok()
-    }
-
-    /// The number of copies of a number.
-    #[cold]
-    pub(super) fn count(&self, number: u64) -> u64 {
-        let from = self.numbers.partition_point(|&other| other < number);
-        self.numbers[from..].iter().take_while(|&&other| other == number).count() as u64
-    }
-
-    /// Adds a number, if there is room and memory for it.
-    #[cold]
-    pub(super) fn add(&mut self, number: u64, most: u64) -> bool {
-        if self.numbers.len() as u64 >= most {
-            return false;
-        }
-        if self.numbers.len() == self.numbers.capacity() {
-            let Ok(mut larger) = reserved(2 * self.numbers.len() as u64 + 4) else { return false };
-            larger.extend_from_slice(&self.numbers);
-            self.numbers = larger;
-        }
-        let at = self.numbers.partition_point(|&other| other < number);
-        self.numbers.insert(at, number);
-        true
-    }
-
-    /// Removes one copy of a number; reports whether there was one.
-    #[cold]
-    pub(super) fn take(&mut self, number: u64) -> bool {
-        let found = self.numbers.binary_search(&number);
-        found.map(|at| self.numbers.remove(at)).is_ok()
-    }
-
-    /// The first of the numbers from `from` to `to`.
-    #[cold]
-    pub(super) fn first(&self, from: u64, to: u64) -> Option<u64> {
-        let at = self.numbers.partition_point(|&number| number < from);
-        self.numbers.get(at).copied().filter(|&number| number < to)
     }
 }

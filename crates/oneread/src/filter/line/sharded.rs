@@ -9,7 +9,8 @@ use crate::bits::{Line, Lines};
 use crate::filter::Filter;
 use crate::filter::batch::{BATCH, CACHED_BYTES};
 use crate::filter::cores::{
-    Build, ChangeShared, Clear, Counted, FilterCore, HasLayout, Insert, Remove, RemoveShared, Shared,
+    Build, ChangeShared, Clear, CountCopies, Counted, FilterCore, HasLayout, Insert, Remove, RemoveShared,
+    Shared,
 };
 use crate::hash::{Digest, Domain, reduce};
 use crate::plan;
@@ -220,6 +221,12 @@ impl HasLayout for Sharded {
 impl Counted for Sharded {
     fn len(&self) -> u64 {
         self.each().map(|part| part.len()).sum()
+    }
+}
+
+impl CountCopies for Sharded {
+    fn count(&self, digest: Digest) -> u64 {
+        self.part(digest).count(digest)
     }
 }
 

@@ -1,39 +1,48 @@
 //! The lines and the stash: looking up, inserting and removing fingerprints.
 //!
 //! # Why nothing is lost
-//! Let the *copies of x* be the slots with fingerprint x among the residents of its home, the
+//! Let the *slots of x* be the slots with fingerprint x among the residents of its home, the
 //! guests of its other line, and the entries of the stash. Marks tell guests from residents, the
 //! two lines of a quotient name each other, and the stash has whole numbers: so each slot and entry
-//! is a copy of exactly one x. Claim: x has as many copies as there are keys of fingerprint x,
-//! unless four residents were once present (see *saturated* below), and then at least four; and a
-//! lookup finds each copy. By cases:
+//! is of exactly one x. Further copies of x are *counted*, by its number. Claims:
+//!
+//! (a) the slots and counted copies of x are as many as the keys of fingerprint x; (b) a lookup
+//! finds each slot; (c) if copies of x are counted, x has two slots or more.
+//!
+//! So x is found if there is a key of it. By cases:
+//! - *Insert, two slots or more*: one counted copy more.
 //! - *Insert, room at home*: one resident more.
 //! - *Insert, no room at home*: a resident y ≠ x of its home, or x itself, becomes a guest of its
-//!   other line (or makes room for that by the same rule, up to three lines deep). A copy of y goes
+//!   other line (or makes room for that by the same rule, up to three lines deep). A slot of y goes
 //!   and one comes. Lookups of y see it, since the threshold of its home is now above its quotient.
 //! - *Insert, no way out*: an entry in the stash. The threshold of its home becomes `STASHED`,
 //!   which sends lookups there.
-//! - *Remove*: exactly one copy of x goes: a resident, else the guest, else an entry. If there is
-//!   none, the key was never inserted.
+//! - *Remove, some copies counted*: one of these goes, and the slots stay. A removal that finds one
+//!   resident of a quotient that cannot have left knows by (c) that none is counted.
+//! - *Remove, none counted*: exactly one slot of x goes: a resident, else the guest, else an entry.
+//!   If there is none, the key was never inserted.
 //! - *Pull home*: the guest of quotient t − 1 or t − 2 in the other line becomes a resident of the
-//!   line with threshold t: the number of its copies stays the same.
+//!   line with threshold t: the number of its slots stays the same.
 //! - *Lower the threshold* from t to t − 2: if the other lines of the quotients t − 1 and t − 2
-//!   have no guest of them, they hold no copy. From `STASHED`: if the stash has no number of this
+//!   have no guest of them, they hold no slot. From `STASHED`: if the stash has no number of this
 //!   line.
-//! - *Saturated*: an insertion that finds four residents x adds none, and a removal that finds four
-//!   takes none. None of the four ever leaves: they are passed over when a line needs room. So
-//!   there are always four, and a key of fingerprint x is always found.
 //!
-//! A guest is never twice in a line. So a frequent key takes four slots of its home and one of the
-//! other line, and fills no line.
+//! A guest is never twice in a line.
+//!
+//! # Saturated fingerprints
+//! Files of the first edition have no counts. There, four residents x stand for any number of
+//! copies, and no removal takes any of the four. None of them ever leaves: they are passed over
+//! when a line needs room. Insertions count copies beside them. Without such a file, no fingerprint
+//! has more than two slots.
 
 use alloc::vec::Vec;
 
 use super::STASHED;
-use super::places::{MOVABLE, Place, Places, Stash};
+use super::counts::Counts;
+use super::places::{MOVABLE, Place, Places};
 use super::simd::run_rarely;
 use super::slots::{self, Fingerprint, Newcomer};
-use super::work::{ContainsElsewhere, InsertWithCare, PullHome, RemoveElsewhere, WayOut};
+use super::work::{ContainsElsewhere, InsertWithCare, PullHome, RemoveWithCare, WayOut};
 use crate::bits::{Line, Lines};
 use crate::filter::Full;
 use crate::filter::simd::InstructionSet;
@@ -60,8 +69,55 @@ pub(super) struct Table<S> {
     pub(super) layout: LineLayout,
     pub(super) places: Places,
     pub(super) lines: S,
-    pub(super) stash: Stash,
+    /// Fingerprints without room in their lines.
+    pub(super) stash: Counts,
+    /// Copies without slots.
+    pub(super) copies: Counts,
     pub(super) len: u64,
+}
+
+/// The residents that a saturated fingerprint has.
+const SATURATED: u32 = 4;
+
+/// Where the copies of a fingerprint are.
+#[derive(Clone, Copy)]
+pub(super) struct Copies {
+    pub(super) residents: u32,
+    /// The slots and entries of the stash.
+    pub(super) slots: u64,
+    pub(super) counted: u64,
+}
+
+impl Copies {
+    /// Reports whether the next copy takes no slot.
+    pub(super) fn fill_their_slots(self) -> bool {
+        self.slots >= u64::from(LineLayout::COPY_SLOTS)
+    }
+
+    pub(super) fn are_saturated(self) -> bool {
+        self.residents >= SATURATED
+    }
+}
+
+/// What an insertion did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Inserted {
+    /// It took a slot, and the fingerprint had none.
+    First,
+    /// It took a slot.
+    Again,
+    /// It took no slot.
+    Counted,
+}
+
+/// What a removal did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Removed {
+    Nothing,
+    /// It freed a slot.
+    Slot,
+    /// It took a counted copy, or none of a saturated fingerprint.
+    Counted,
 }
 
 /// A fingerprint leaves its home for its other line.
@@ -112,7 +168,7 @@ impl<S: Lines> Table<S> {
             let other = self.places.other(line, fingerprint.quotient);
             self.lines.read_line(other, |line| slots::guests::<R, I>(set, line, fingerprint) != 0)
         };
-        is_guest || threshold == STASHED && self.stash.contains(self.places.number(place))
+        is_guest || threshold == STASHED && self.stash.get(self.places.number(place)) > 0
     }
 
     /// Prefetches what [`is_elsewhere`](Self::is_elsewhere) reads.
@@ -124,34 +180,35 @@ impl<S: Lines> Table<S> {
         }
     }
 
-    /// Reports whether a fingerprint is saturated: four residents have it.
+    /// The copies of a fingerprint.
     #[inline(always)]
-    pub(super) fn sticks<const R: u32, I: InstructionSet>(&self, set: I, place: Place) -> bool {
-        let Place { line, fingerprint } = place;
-        let residents = self.lines.read_line(line, |line| slots::residents::<R, I>(set, line, fingerprint));
-        residents.count_ones() >= LineLayout::STICKS_AT
-    }
-
-    /// The number of copies of a fingerprint.
-    #[inline(always)]
-    pub(super) fn count<const R: u32, I: InstructionSet>(&self, set: I, place: Place) -> u64 {
+    pub(super) fn copies<const R: u32, I: InstructionSet>(&self, set: I, place: Place) -> Copies {
         let fingerprint = place.fingerprint;
         let (residents, threshold) = self.lines.read_line(place.line, |line| {
             (slots::residents::<R, I>(set, line, fingerprint).count_ones(), slots::threshold(line))
         });
-        let mut copies = u64::from(residents);
+        let mut copies = Copies { residents, slots: u64::from(residents), counted: 0 };
         if leaves(threshold, fingerprint.quotient) {
             if fingerprint.quotient < MOVABLE {
                 let other = self.places.other(place.line, fingerprint.quotient);
                 let guests =
                     self.lines.read_line(other, |line| slots::guests::<R, I>(set, line, fingerprint));
-                copies += u64::from(guests.count_ones());
+                copies.slots += u64::from(guests.count_ones());
             }
             if threshold == STASHED {
-                copies += self.stash.count(self.places.number(place));
+                copies.slots += self.stash.get(self.places.number(place));
             }
         }
+        if copies.fill_their_slots() && !self.copies.is_empty() {
+            copies.counted = self.copies.get(self.places.number(place));
+        }
         copies
+    }
+
+    /// The number of slots and entries of the stash in use; too high if fingerprints are
+    /// saturated.
+    pub(super) fn slots_in_use(&self) -> u64 {
+        self.len.saturating_sub(self.copies.total())
     }
 }
 
@@ -169,15 +226,15 @@ pub(super) fn leaves(threshold: u32, quotient: u32) -> bool {
 }
 
 impl Table<Vec<Line>> {
-    /// Inserts the fingerprint of a word; reports whether it may have been present before.
+    /// Inserts the fingerprint of a word.
     #[inline(always)]
     pub(super) fn insert<const R: u32, I: InstructionSet>(
         &mut self,
         set: I,
         word: u64,
-    ) -> Result<bool, Full> {
+    ) -> Result<Inserted, Full> {
         if self.insert_plainly::<R, I>(set, self.places.of(word)) {
-            return Ok(false);
+            return Ok(Inserted::First);
         }
         run_rarely::<R, I, _>(set, InsertWithCare { table: self, word })
     }
@@ -197,25 +254,22 @@ impl Table<Vec<Line>> {
         is_plain
     }
 
-    /// Inserts a fingerprint; reports whether it may have been present before.
+    /// Inserts a fingerprint.
     #[inline(always)]
     pub(super) fn insert_with_care<const R: u32, I: InstructionSet>(
         &mut self,
         set: I,
         place: Place,
-    ) -> Result<bool, Full> {
+    ) -> Result<Inserted, Full> {
         let Place { line, fingerprint } = place;
-        let home = &self.lines[line];
-        let residents = slots::residents::<R, I>(set, home, fingerprint);
-        let threshold = slots::threshold(home);
-        let has_room = slots::has_room::<R, I>(set, home, fingerprint.quotient);
-        let before = residents != 0
-            || leaves(threshold, fingerprint.quotient) && self.is_elsewhere::<R, I>(set, place, threshold);
-        let mut stays = has_room;
-        if residents.count_ones() >= LineLayout::STICKS_AT {
-            // Saturated.
-            stays = false;
-        } else if !has_room {
+        let copies = self.copies::<R, I>(set, place);
+        if copies.fill_their_slots() {
+            let added = self.copies.add(self.places.number(place), 1);
+            self.len = self.len.saturating_add(u64::from(added));
+            return if added { Ok(Inserted::Counted) } else { Err(Full) };
+        }
+        let mut stays = true;
+        if !slots::has_room::<R, I>(set, &self.lines[line], fingerprint.quotient) {
             // Usually one move suffices; then no lists are made.
             let need = Need { line, newcomer: fingerprint, is_guest: false };
             if let (Some(first), _) = self.room_next_door::<R, I, false>(set, need, &[line]) {
@@ -226,8 +280,10 @@ impl Table<Vec<Line>> {
                     self.go::<R, I>(set, step);
                 }
                 stays = way.moves[0].is_some_and(|first| !first.is_new);
-            } else if self.stash.add(self.places.number(place), self.layout.stash()) {
+            } else if self.stash.total() < self.layout.stash() && self.stash.add(self.places.number(place), 1)
+            {
                 slots::set_threshold(&mut self.lines[line], STASHED);
+                stays = false;
             } else {
                 return Err(Full);
             }
@@ -236,7 +292,23 @@ impl Table<Vec<Line>> {
             slots::add::<R, I>(set, &mut self.lines[line], fingerprint, false);
         }
         self.len = self.len.saturating_add(1);
-        Ok(before)
+        Ok(if copies.slots == 0 { Inserted::First } else { Inserted::Again })
+    }
+
+    /// Counts copies of a fingerprint of another table of this layout, as many as there is room
+    /// for if it has fewer than two slots.
+    #[inline(always)]
+    pub(super) fn insert_copies<const R: u32, I: InstructionSet>(
+        &mut self,
+        set: I,
+        place: Place,
+        mut count: u64,
+    ) -> Result<(), Full> {
+        while count > 0 && self.insert_with_care::<R, I>(set, place)? != Inserted::Counted {
+            count -= u64::from(count != Counts::ENDLESS);
+        }
+        let more = if count == Counts::ENDLESS { count } else { count.saturating_sub(1) };
+        if more > 0 && !self.copies.add(self.places.number(place), more) { Err(Full) } else { Ok(()) }
     }
 
     /// Finds a way to make room at home for a newcomer, without changes. Searches depth first, and
@@ -317,9 +389,8 @@ impl Table<Vec<Line>> {
                     let fingerprint = Fingerprint { quotient, remainder };
                     // Of several in a run, some may be saturated.
                     let suits = residents != 0
-                        && (residents.count_ones() < LineLayout::STICKS_AT
-                            || slots::residents::<R, I>(set, line, fingerprint).count_ones()
-                                < LineLayout::STICKS_AT)
+                        && (residents.count_ones() < SATURATED
+                            || slots::residents::<R, I>(set, line, fingerprint).count_ones() < SATURATED)
                         && room.has_room_without::<R>(residents.trailing_zeros() & 63);
                     if !suits {
                         continue;
@@ -393,66 +464,56 @@ impl Table<Vec<Line>> {
         }
     }
 
-    /// Removes the fingerprint of a word; reports whether it was present.
+    /// Removes the fingerprint of a word.
     #[inline(always)]
-    pub(super) fn remove<const R: u32, I: InstructionSet>(&mut self, set: I, word: u64) -> bool {
+    pub(super) fn remove<const R: u32, I: InstructionSet>(&mut self, set: I, word: u64) -> Removed {
         let Place { line, fingerprint } = self.places.of(word);
         let home = &mut self.lines[line];
         let residents = slots::residents::<R, I>(set, home, fingerprint);
-        if residents == 0 {
-            return run_rarely::<R, I, _>(set, RemoveElsewhere { table: self, word });
-        }
-        self.len = self.len.saturating_sub(1);
-        if residents.count_ones() < LineLayout::STICKS_AT {
-            let has_left = slots::threshold(home) > 0;
-            slots::take::<R, I>(set, home, fingerprint.quotient, residents.trailing_zeros());
-            if has_left {
-                run_rarely::<R, I, _>(set, PullHome { table: self, line });
-            }
-        }
-        true
-    }
-
-    /// Removes a copy of a fingerprint that an insertion has just added, also the fourth, which
-    /// saturates it.
-    #[inline(always)]
-    pub(super) fn take_back<const R: u32, I: InstructionSet>(&mut self, set: I, place: Place) {
-        let Place { line, fingerprint } = place;
-        let home = &mut self.lines[line];
-        let residents = slots::residents::<R, I>(set, home, fingerprint);
-        if residents == 0 {
-            self.remove_elsewhere::<R, I>(set, place);
-            return;
+        let threshold = slots::threshold(home);
+        // One resident, and no counted copies.
+        let is_plain = residents != 0
+            && residents & (residents - 1) == 0
+            && (!leaves(threshold, fingerprint.quotient) || self.copies.is_empty());
+        if !is_plain {
+            return run_rarely::<R, I, _>(set, RemoveWithCare { table: self, word });
         }
         self.len = self.len.saturating_sub(1);
         slots::take::<R, I>(set, home, fingerprint.quotient, residents.trailing_zeros());
-        self.pull_home::<R, I>(set, line);
+        if threshold > 0 {
+            run_rarely::<R, I, _>(set, PullHome { table: self, line });
+        }
+        Removed::Slot
     }
 
     #[inline(always)]
-    pub(super) fn remove_elsewhere<const R: u32, I: InstructionSet>(&mut self, set: I, place: Place) -> bool {
+    pub(super) fn remove_with_care<const R: u32, I: InstructionSet>(
+        &mut self,
+        set: I,
+        place: Place,
+    ) -> Removed {
         let Place { line, fingerprint } = place;
-        let threshold = slots::threshold(&self.lines[line]);
-        if !leaves(threshold, fingerprint.quotient) {
-            return false;
+        let copies = self.copies::<R, I>(set, place);
+        if copies.slots == 0 {
+            return Removed::Nothing;
         }
-        if fingerprint.quotient < MOVABLE {
-            let at = self.places.other(line, fingerprint.quotient);
-            let other = &mut self.lines[at];
-            let guests = slots::guests::<R, I>(set, other, fingerprint);
-            if guests != 0 {
-                slots::take::<R, I>(set, other, fingerprint.quotient, guests.trailing_zeros());
-                self.len = self.len.saturating_sub(1);
-                self.pull_home::<R, I>(set, at);
-                return true;
-            }
+        self.len = self.len.saturating_sub(1);
+        if copies.counted > 0 || copies.are_saturated() {
+            self.copies.take(self.places.number(place));
+            return Removed::Counted;
         }
-        let is_stashed = threshold == STASHED && self.stash.take(self.places.number(place));
-        if is_stashed {
-            self.len = self.len.saturating_sub(1);
-            self.pull_home::<R, I>(set, line);
+        let mut freed = line;
+        if copies.residents > 0 {
+            let home = &mut self.lines[line];
+            let residents = slots::residents::<R, I>(set, home, fingerprint);
+            slots::take::<R, I>(set, home, fingerprint.quotient, residents.trailing_zeros());
+        } else if !self.stash.take(self.places.number(place)) {
+            freed = self.places.other(line, fingerprint.quotient);
+            let guests = slots::guests::<R, I>(set, &self.lines[freed], fingerprint);
+            slots::take::<R, I>(set, &mut self.lines[freed], fingerprint.quotient, guests.trailing_zeros());
         }
-        is_stashed
+        self.pull_home::<R, I>(set, freed);
+        Removed::Slot
     }
 
     /// Brings fingerprints home to a line with room, and lowers its threshold if none is left

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::places::Place;
 use super::simd::LineWork;
 use super::slots;
-use super::table::{Table, Way};
+use super::table::{Copies, Inserted, Removed, Table, Way};
 use crate::bits::{Line, Lines};
 use crate::filter::Full;
 use crate::filter::simd::InstructionSet;
@@ -25,32 +25,18 @@ impl<S: Lines> LineWork for Contains<'_, S> {
     }
 }
 
-/// See [`Table::sticks`].
-pub(super) struct Sticks<'a, S> {
+/// See [`Table::copies`].
+pub(super) struct CopiesAt<'a, S> {
     pub(super) table: &'a Table<S>,
-    pub(super) word: u64,
+    pub(super) place: Place,
 }
 
-impl<S: Lines> LineWork for Sticks<'_, S> {
-    type Output = bool;
+impl<S: Lines> LineWork for CopiesAt<'_, S> {
+    type Output = Copies;
 
     #[inline(always)]
-    fn run<const R: u32, I: InstructionSet>(self, set: I) -> bool {
-        self.table.sticks::<R, I>(set, self.table.places.of(self.word))
-    }
-}
-
-pub(super) struct Count<'a, S> {
-    pub(super) table: &'a Table<S>,
-    pub(super) word: u64,
-}
-
-impl<S: Lines> LineWork for Count<'_, S> {
-    type Output = u64;
-
-    #[inline(always)]
-    fn run<const R: u32, I: InstructionSet>(self, set: I) -> u64 {
-        self.table.count::<R, I>(set, self.table.places.of(self.word))
+    fn run<const R: u32, I: InstructionSet>(self, set: I) -> Copies {
+        self.table.copies::<R, I>(set, self.place)
     }
 }
 
@@ -84,10 +70,10 @@ pub(super) struct InsertOne<'a> {
 }
 
 impl LineWork for InsertOne<'_> {
-    type Output = Result<bool, Full>;
+    type Output = Result<Inserted, Full>;
 
     #[inline(always)]
-    fn run<const R: u32, I: InstructionSet>(self, set: I) -> Result<bool, Full> {
+    fn run<const R: u32, I: InstructionSet>(self, set: I) -> Result<Inserted, Full> {
         self.table.insert::<R, I>(set, self.word)
     }
 }
@@ -99,11 +85,27 @@ pub(super) struct InsertAt<'a> {
 }
 
 impl LineWork for InsertAt<'_> {
-    type Output = Result<bool, Full>;
+    type Output = Result<Inserted, Full>;
 
     #[inline(always)]
-    fn run<const R: u32, I: InstructionSet>(self, set: I) -> Result<bool, Full> {
+    fn run<const R: u32, I: InstructionSet>(self, set: I) -> Result<Inserted, Full> {
         self.table.insert_with_care::<R, I>(set, self.place)
+    }
+}
+
+/// See [`Table::insert_copies`].
+pub(super) struct InsertCopies<'a> {
+    pub(super) table: &'a mut Table<Vec<Line>>,
+    pub(super) place: Place,
+    pub(super) count: u64,
+}
+
+impl LineWork for InsertCopies<'_> {
+    type Output = Result<(), Full>;
+
+    #[inline(always)]
+    fn run<const R: u32, I: InstructionSet>(self, set: I) -> Result<(), Full> {
+        self.table.insert_copies::<R, I>(set, self.place, self.count)
     }
 }
 
@@ -136,10 +138,10 @@ pub(super) struct RemoveOne<'a> {
 }
 
 impl LineWork for RemoveOne<'_> {
-    type Output = bool;
+    type Output = Removed;
 
     #[inline(always)]
-    fn run<const R: u32, I: InstructionSet>(self, set: I) -> bool {
+    fn run<const R: u32, I: InstructionSet>(self, set: I) -> Removed {
         self.table.remove::<R, I>(set, self.word)
     }
 }
@@ -162,7 +164,7 @@ impl LineWork for RemoveAll<'_> {
         }
         // A plain loop: a closure would be compiled without the instruction set.
         for &word in self.words {
-            if !self.table.remove::<R, I>(set, word) {
+            if self.table.remove::<R, I>(set, word) == Removed::Nothing {
                 return false;
             }
         }
@@ -191,17 +193,17 @@ impl<S: Lines> LineWork for ContainsElsewhere<'_, S> {
     }
 }
 
-/// Inserts an absent fingerprint whose home has no room, or that may be elsewhere.
+/// Inserts a fingerprint that may be present, or whose home has no room.
 pub(super) struct InsertWithCare<'a> {
     pub(super) table: &'a mut Table<Vec<Line>>,
     pub(super) word: u64,
 }
 
 impl LineWork for InsertWithCare<'_> {
-    type Output = Result<bool, Full>;
+    type Output = Result<Inserted, Full>;
 
     #[inline(always)]
-    fn run<const R: u32, I: InstructionSet>(self, set: I) -> Result<bool, Full> {
+    fn run<const R: u32, I: InstructionSet>(self, set: I) -> Result<Inserted, Full> {
         self.table.insert_with_care::<R, I>(set, self.table.places.of(self.word))
     }
 }
@@ -221,18 +223,18 @@ impl LineWork for WayOut<'_> {
     }
 }
 
-/// Removes a fingerprint that is no resident of its home.
-pub(super) struct RemoveElsewhere<'a> {
+/// Removes a fingerprint unless it is a single resident without counted copies.
+pub(super) struct RemoveWithCare<'a> {
     pub(super) table: &'a mut Table<Vec<Line>>,
     pub(super) word: u64,
 }
 
-impl LineWork for RemoveElsewhere<'_> {
-    type Output = bool;
+impl LineWork for RemoveWithCare<'_> {
+    type Output = Removed;
 
     #[inline(always)]
-    fn run<const R: u32, I: InstructionSet>(self, set: I) -> bool {
-        self.table.remove_elsewhere::<R, I>(set, self.table.places.of(self.word))
+    fn run<const R: u32, I: InstructionSet>(self, set: I) -> Removed {
+        self.table.remove_with_care::<R, I>(set, self.table.places.of(self.word))
     }
 }
 

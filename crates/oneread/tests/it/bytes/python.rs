@@ -313,6 +313,7 @@ fn python_finds_the_same_keys_in_line_filters() {
         let mut filter = LineFilter::with_seed(layout, SEED).unwrap();
         filter.insert_many(&numbers).unwrap();
         filter.insert_many(strings.iter().map(String::as_str)).unwrap();
+        (0..5).for_each(|_| numbers[..9].iter().for_each(|key| assert!(filter.insert(key).is_ok())));
         assert!(filter.lines_read() > 1.05);
         compare(
             &format!("python_line_{bits}"),
@@ -332,6 +333,7 @@ fn python_finds_the_same_keys_in_growing_line_filters() {
     filter.insert_many(&numbers).unwrap();
     filter.insert_many(strings.iter().map(String::as_str)).unwrap();
     (0..KEYS / 4).for_each(|key| filter.remove(&key).unwrap());
+    (0..5).for_each(|_| filter.insert_many(&numbers[numbers.len() - 9..]).unwrap());
     assert!(filter.layers() > 1);
     compare(
         "python_growing_line",

@@ -15,9 +15,6 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use crate::statistics::{SIX_SIGMA, binomial_z};
 
-/// The copies of a key at which its count saturates, by the documentation of both filters.
-const SATURATES_AT: u32 = 4;
-
 /// A filter for a set of unknown size.
 pub(super) trait Growing: Saved + Clone + PartialEq + Debug {
     fn empty(layout: GrowingLayout, seed: u64) -> Self;
@@ -37,6 +34,8 @@ pub(super) trait Growing: Saved + Clone + PartialEq + Debug {
 
 /// One from which keys can be removed.
 pub(super) trait Shrinking: Growing {
+    /// The copies of a key at which its count saturates, by the filter's documentation.
+    const SATURATES_AT: u32;
     fn remove(&mut self, key: u64) -> Result<(), NotPresent>;
     fn remove_many(&mut self, keys: &[u64]) -> Result<(), NotPresent>;
     fn count(&self, key: u64) -> u64;
@@ -99,8 +98,10 @@ growing!(GrowingDLeftCountingFilter, GrowingDLeftCountingView);
 growing!(GrowingLineFilter, GrowingLineView);
 
 macro_rules! shrinking {
-    ($filter:ident) => {
+    ($filter:ident, $saturates_at:expr) => {
         impl Shrinking for $filter {
+            const SATURATES_AT: u32 = $saturates_at;
+
             fn remove(&mut self, key: u64) -> Result<(), NotPresent> {
                 self.remove(&key)
             }
@@ -116,8 +117,8 @@ macro_rules! shrinking {
     };
 }
 
-shrinking!(GrowingDLeftCountingFilter);
-shrinking!(GrowingLineFilter);
+shrinking!(GrowingDLeftCountingFilter, 4);
+shrinking!(GrowingLineFilter, u32::MAX);
 
 #[derive(Clone, Debug)]
 pub(super) enum Step {
@@ -197,7 +198,7 @@ pub(super) fn never_forgets<F: Shrinking>(
         let count = |key: u64| counts[key as usize];
         let forgotten = (0..KEYS).find(|&key| count(key) > 0 && !filter.contains(key));
         prop_assert_eq!(forgotten, None);
-        let too_low = |&key: &u64| filter.count(key) < u64::from(count(key).min(SATURATES_AT));
+        let too_low = |&key: &u64| filter.count(key) < u64::from(count(key).min(F::SATURATES_AT));
         prop_assert_eq!((0..KEYS).find(too_low), None);
         prop_assert_eq!(filter.len(), counts.iter().map(|&count| u64::from(count)).sum::<u64>());
     }
@@ -226,7 +227,7 @@ pub(super) fn lives<F: Shrinking>(steps: u64, seed: u64, first_items: u64, rate:
         } else if filter.len() < aim {
             filter.insert(key).unwrap();
             counts[key as usize] += 1;
-            often[key as usize] |= u32::from(counts[key as usize]) >= SATURATES_AT;
+            often[key as usize] |= u32::from(counts[key as usize]) >= F::SATURATES_AT;
         }
         let other = reduce(word.rotate_left(32), keys as u64);
         for key in [key, other] {

@@ -7,24 +7,24 @@
 //!    layer coincide in all older layers.
 //! 2. A layer never has more fingerprints, copies included, than its share of the rate allows. So
 //!    the total rate holds, whatever the history.
-//! 3. A layer's own filter counts its copies: stuck numbers are neither inserted into it again nor
-//!    removed from it. The keys are counted here.
+//! 3. A layer's own filter has as many copies as the layer has keys, with slots or counted. Only
+//!    those with slots count as fingerprints.
 //!
 //! # Why nothing is lost
 //! A removal takes a copy from the *newest* layer that holds the key. Claim: whatever layers the
 //! insertions chose, each present key can be assigned a copy of its own number in some layer, and
-//! no two keys share a copy, unless it is stuck. So each is found. By cases:
-//! - *Insert*: the key gets the copy that was added; or, if its number is stuck in a layer, it
-//!   joins the stuck copies.
+//! no two keys share a copy. So each is found. By cases:
+//! - *Insert*: the key gets the copy that was added.
 //! - *Remove k*, which had a copy in layer l. The newest layer i that holds its number is l or
 //!   newer.
-//!   - *It is stuck in i*: no copy goes. (If i is newer than l, the copy in l remains, assigned to
-//!     nobody: a stuck number is found anyway.)
 //!   - *i = l*: one of the copies of k's number goes. They are all alike, so let it be k's.
 //!   - *i is newer than l*: the copy that goes was assigned to some j with k's number in i, or to
 //!     nobody. By 1, j has k's number in l too: it gets the copy that k had there.
-//! - *A number becomes stuck*: its four copies stay, and so do the keys assigned to them.
 //! - *A layer is dropped*: it has no copies.
+//!
+//! In a file of the first edition, a number can be saturated in a layer: its four slots stay there,
+//! so that all keys of the number are found, and a removal that finds them takes only copies that
+//! were counted since. A copy in an older layer may then remain, assigned to nobody.
 //!
 //! Removing from the oldest layer would be wrong. Let k be in a newer layer, since the older one
 //! was full, and j in the older one with k's number there. Removing k would take j's copy, and j
@@ -34,15 +34,17 @@ use alloc::vec::Vec;
 
 #[cfg(doc)]
 use super::LineFilter;
-use super::places::{Places, Stash};
+use super::counts::Counts;
+use super::places::Places;
+use super::table::{Inserted, Removed};
 use super::work::ContainsAll;
-use super::{Fingerprints, LineTable, is_cached, simd};
+use super::{Fingerprints, LineTable, is_cached, saved, simd};
 use crate::bits::{Line, Lines, LittleEndian};
 use crate::bytes::{Kind, LoadError, Source, View, write_words};
 #[cfg(doc)]
 use crate::filter::GrowingDLeftCountingFilter;
 use crate::filter::batch::{BATCH, in_batches_of};
-use crate::filter::cores::{Build, CountCopies, HasLayout, SavedCore};
+use crate::filter::cores::{Build, CountCopies, FilterCore, HasLayout, SavedCore};
 use crate::filter::growing::{CountLayers, GrowLayer, Growing, Layer, LayerCore, Placement, ShrinkLayer};
 use crate::filter::{BuildError, Filter};
 use crate::hash::{Digest, Portable};
@@ -68,11 +70,10 @@ use crate::plan;
 /// two to three times that just after growing; at 0.1%, 16 to 21.
 ///
 /// # Limits
-/// Remove only what was inserted. A set that shrinks keeps a layer until it is empty. A fingerprint
-/// that a layer holds [four times](LineLayout::STICKS_AT) is saturated: no removal takes it away.
-/// Remainders have at most 16 bits, and layers hold fewer keys if that is not enough: at a rate of
-/// 0.01%, a [`GrowingDLeftCountingFilter`] is smaller from half a million keys on. Once a layer's
-/// share of the rate is below 2.9e-7, insertion returns an error instead of adding layers.
+/// Remove only what was inserted. A set that shrinks keeps a layer until it is empty. Remainders
+/// have at most 16 bits, and layers hold fewer keys if that is not enough: at a rate of 0.01%, a
+/// [`GrowingDLeftCountingFilter`] is smaller from half a million keys on. Once a layer's share of
+/// the rate is below 2.9e-7, insertion returns an error instead of adding layers.
 ///
 /// # Threat model
 /// That of its [digester](crate::hash::Portable#threat-model): anyone who knows the seed can choose
@@ -143,13 +144,13 @@ impl<S: Lines> LineTable<S> {
 }
 
 /// A layer's room is in fingerprints. A record is: number, most fingerprints, fingerprints, bits of
-/// a remainder, lines, entries of the stash, and two zeros, so that lines begin at cache lines.
-/// Stashes follow the lines of all layers.
+/// a remainder, lines, entries of the stash, counted fingerprints, and a zero, so that lines begin
+/// at cache lines. Stashes and counts follow the lines of all layers.
 impl<S: Lines> LayerCore for LineTable<S> {
     const GROWING: Kind = Kind::GrowingLine;
     /// More layers than doubling from one key to 2^46 takes.
     const MAX_LAYERS: usize = 64;
-    /// Saturated fingerprints are shared, so counting copies undercounts keys.
+    /// Copies are counted, and saturated fingerprints of the first edition are shared.
     const HEADER_HAS_LEN: bool = true;
     const RECORD: usize = 8;
 
@@ -166,15 +167,15 @@ impl<S: Lines> LayerCore for LineTable<S> {
     }
 
     fn encode(layer: &Layer<Self>) -> Vec<u64> {
-        let layout = layer.core.layout();
+        let (layout, [stashed, counted]) = (layer.core.layout(), layer.core.rest());
         Vec::from([
             u64::from(layer.number),
             layer.room,
             layer.used,
             u64::from(layout.remainder_bits()),
             layout.lines(),
-            layer.core.stashed(),
-            0,
+            stashed,
+            counted,
             0,
         ])
     }
@@ -186,20 +187,18 @@ impl<S: Lines> LayerCore for LineTable<S> {
     ) -> Result<Layer<Self>, LoadError> {
         const IMPOSSIBLE: LoadError =
             LoadError::Invalid { what: "a layer with invalid number, fingerprints or lines" };
-        let &[number, room, used, remainder_bits, lines, stashed, 0, 0] = record else {
+        let &[number, room, used, remainder_bits, lines, stashed, counted, 0] = record else {
             return Err(IMPOSSIBLE);
         };
-        let layout = LineLayout::new(u32::try_from(remainder_bits).unwrap_or(u32::MAX), lines);
         // Below the largest number, to leave one for the next layer.
-        let number = u16::try_from(number).ok().filter(|&number| number < u16::MAX);
-        match (number, layout) {
-            (Some(number), Ok(layout)) if used <= room && stashed <= layout.stash() => {
-                let lines = source.take(layout.byte_len() / 8)?;
-                let core = LineTable::over_lines(layout, lines, Stash::default(), used);
-                Ok(Layer { number, room, used, core })
-            }
-            _ => Err(IMPOSSIBLE),
+        let number = u16::try_from(number).ok().filter(|&number| number < u16::MAX).ok_or(IMPOSSIBLE)?;
+        if used > room {
+            return Err(IMPOSSIBLE);
         }
+        let layout = saved::decode([remainder_bits, lines, stashed, counted])?;
+        let mut core = LineTable::over_lines(layout, source.take(layout.byte_len() / 8)?);
+        core.table.len = used;
+        Ok(Layer { number, room, used, core })
     }
 
     fn write_words(&self, sink: &mut dyn FnMut(&[u8])) {
@@ -207,11 +206,12 @@ impl<S: Lines> LayerCore for LineTable<S> {
     }
 
     fn write_rest(&self, sink: &mut dyn FnMut(&[u8])) {
-        write_words(&self.table.stash.numbers, sink);
+        LineTable::write_rest(self, sink);
     }
 
     fn read_rest(&mut self, record: &[u64], source: &mut impl Source<S>) -> Result<(), LoadError> {
-        self.table.stash = Stash { numbers: source.copy(record[5])? };
+        LineTable::read_rest(self, record[5], record[6], source)?;
+        self.table.len = record[2].saturating_add(self.table.copies.total());
         Ok(())
     }
 
@@ -230,7 +230,7 @@ impl<S: Lines> LayerCore for LineTable<S> {
 
 impl<S: Lines> CountLayers for LineTable<S> {
     fn count(layers: &[Layer<Self>], digest: Digest) -> u64 {
-        layers.iter().map(|layer| CountCopies::count(&layer.core, digest)).sum()
+        layers.iter().fold(0, |sum, layer| sum.saturating_add(CountCopies::count(&layer.core, digest)))
     }
 }
 
@@ -251,22 +251,39 @@ impl GrowLayer for LineTable<Vec<Line>> {
         nest(older, newer)
     }
 
-    /// Adds a copy of a fingerprint that is not stuck here.
     fn add(layer: &mut Layer<Self>, digest: Digest) -> bool {
-        let added = layer.used < layer.room && layer.core.insert_word(Places::word(digest)).is_ok();
-        layer.used += u64::from(added);
-        added
+        add_word(layer, Places::word(digest), false, true)
     }
 
     /// A key joins the newest layer that matches it, or else the newest with room.
-    fn place(layers: &mut [Layer<Self>], digest: Digest) -> Placement {
+    fn place(layers: &mut [Layer<Self>], digest: Digest, most_bytes: u64) -> Placement {
         let word = Places::word(digest);
         let holder = layers.iter().rposition(|layer| layer.core.contains_word(word));
         let before = holder.is_some();
-        let take = |layer: &mut Layer<Self>| before && layer.core.sticks(word) || Self::add(layer, digest);
-        let joined = holder.is_some_and(|at| take(&mut layers[at]));
-        Placement { before, is_done: joined || layers.iter_mut().rev().any(take) }
+        let bytes = || layers.iter().map(|layer| layer.core.byte_len() as u64).sum::<u64>();
+        let may_grow = before && bytes().saturating_add(Counts::MAX_GROWTH) <= most_bytes;
+        let add = |layer: &mut Layer<Self>| add_word(layer, word, before, may_grow);
+        let joined = holder.is_some_and(|at| add(&mut layers[at]));
+        Placement { before, is_done: joined || layers.iter_mut().rev().any(add) }
     }
+}
+
+/// Adds a copy of a fingerprint, which may be present or not, if there is room. It is counted if it
+/// takes no slot, and if that needs no memory or `may_grow`.
+fn add_word(
+    layer: &mut Layer<LineTable<Vec<Line>>>,
+    word: u64,
+    may_be_present: bool,
+    may_grow: bool,
+) -> bool {
+    let counted = may_be_present.then(|| layer.core.copies_of_word(word));
+    let fits = match counted.filter(|copies| copies.fill_their_slots()) {
+        Some(copies) => copies.counted > 0 || may_grow,
+        None => layer.used < layer.room,
+    };
+    let inserted = if fits { layer.core.insert_word(word).ok() } else { None };
+    layer.used += u64::from(inserted.is_some_and(|inserted| inserted != Inserted::Counted));
+    inserted.is_some()
 }
 
 impl ShrinkLayer for LineTable<Vec<Line>> {
@@ -275,7 +292,10 @@ impl ShrinkLayer for LineTable<Vec<Line>> {
     fn take(layers: &mut [Layer<Self>], digest: Digest) -> Option<(usize, bool)> {
         let word = Places::word(digest);
         let at = layers.iter().rposition(|layer| layer.core.contains_word(word))?;
-        let core = &mut layers[at].core;
-        Some((at, !core.sticks(word) && core.remove_word(word)))
+        let Layer { core, used, .. } = &mut layers[at];
+        let is_freed = core.remove_word(word) == Removed::Slot;
+        // Nothing was taken from a saturated fingerprint.
+        core.table.len = (*used - u64::from(is_freed)).saturating_add(core.table.copies.total());
+        Some((at, is_freed))
     }
 }
