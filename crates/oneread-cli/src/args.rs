@@ -4,6 +4,8 @@ pub(crate) mod dataset;
 mod parse;
 pub(crate) mod plan;
 mod reproduce;
+#[cfg(feature = "server")]
+pub(crate) mod serve;
 pub(crate) mod simulate;
 pub(crate) mod solve;
 pub(crate) mod store;
@@ -93,7 +95,7 @@ pub(crate) enum Command {
     Dataset(dataset::Dataset),
     /// Builds, publishes and reads datasets: sharded, versioned stores (not in this build).
     #[cfg(not(feature = "dataset"))]
-    Dataset(dataset::Missing),
+    Dataset(Missing),
     /// Builds, queries, describes and merges filters: files that say which lines are certainly not
     /// in a set.
     #[command(subcommand)]
@@ -107,12 +109,27 @@ pub(crate) enum Command {
     Plan(plan::Command),
     /// Checks the papers: calculates and measures every printed figure, and says which hold.
     Reproduce(Reproduce),
+    /// Serves stores and datasets over HTTP and the Redis protocol.
+    #[cfg(feature = "server")]
+    Serve(serve::Serve),
+    /// Serves stores and datasets over HTTP and the Redis protocol (not in this build).
+    #[cfg(not(feature = "server"))]
+    Serve(Missing),
     /// Simulates a design before it is built.
     #[command(subcommand)]
     Simulate(simulate::Simulate),
     /// Creates, reads and checks stores: files with 1 page read per hit, 0.01 per miss.
     #[command(subcommand)]
     Store(store::Store),
+}
+
+/// Any arguments of a command that this build lacks.
+#[cfg(not(all(feature = "dataset", feature = "server")))]
+#[derive(clap::Args)]
+pub(crate) struct Missing {
+    /// Any arguments.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    pub(crate) rest: Vec<std::ffi::OsString>,
 }
 
 #[derive(clap::Args)]

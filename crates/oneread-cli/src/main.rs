@@ -13,6 +13,7 @@ mod output;
 mod plan;
 mod replace;
 mod reproduce;
+mod serve;
 mod simulate;
 mod store;
 
@@ -61,6 +62,7 @@ fn run(args: Args) -> Result<Outcome> {
         Command::Filter(command) => filter::run(&command),
         Command::Plan(command) => plan::run(command).map(|()| Outcome::Done),
         Command::Reproduce(args) => reproduce::run(&args),
+        Command::Serve(args) => serve::run(&args).map(|()| Outcome::Done),
         Command::Simulate(command) => simulate::run(&command).map(|()| Outcome::Done),
         Command::Store(command) => store::run(&command),
     }

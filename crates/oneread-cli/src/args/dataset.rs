@@ -3,15 +3,6 @@
 #[cfg(feature = "dataset")]
 pub(crate) use with::*;
 
-/// What the command needs, if this build lacks it.
-#[cfg(not(feature = "dataset"))]
-#[derive(clap::Args)]
-pub(crate) struct Missing {
-    /// Any arguments.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
-    pub(crate) rest: Vec<std::ffi::OsString>,
-}
-
 #[cfg(feature = "dataset")]
 mod with {
     use std::ffi::OsString;

@@ -1,0 +1,1 @@
+//! `oneread serve`: lookups in stores and datasets, over HTTP and RESP.

@@ -1,0 +1,1 @@
+//! `oneread studio`: the planner as a page on loopback.
