@@ -11,9 +11,9 @@ mod with {
 
     use clap::{Subcommand, ValueEnum};
 
-    use crate::args::parse::{bytes, whole_in};
     use crate::args::random_seed;
     use crate::args::store::{Duplicates, rate};
+    use oneread_planner::parse::{bytes, whole_in};
 
     /// The range that a version can be built for: see `Options::miss_rate`.
     const DEFAULT_RATE: f64 = 0.01;

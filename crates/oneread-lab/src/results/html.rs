@@ -60,10 +60,16 @@ ul { padding-left: 1.2rem } li { margin: .35rem 0; max-width: 50rem }
 }
 ";
 
-/// The page.
+/// The style sheet of the page.
 #[must_use]
-pub fn page(results: &Results) -> String {
-    let Results { version, claims, answers, .. } = results;
+pub fn style() -> String {
+    format!("{}{STYLE}", svg::STYLE)
+}
+
+/// The page without its frame, for a page that has the [`style`].
+#[must_use]
+pub fn body(results: &Results) -> String {
+    let Results { claims, answers, .. } = results;
     let mut body = front(results);
     for (paper, of_paper) in by_paper(claims) {
         body += &section(paper, &of_paper);
@@ -72,15 +78,21 @@ pub fn page(results: &Results) -> String {
         body += "<h2 id=\"questions\">Open questions, answered</h2>";
         body += &answers.iter().map(question).collect::<String>();
     }
-    body += &end(results);
+    body + &end(results)
+}
+
+/// The page.
+#[must_use]
+pub fn page(results: &Results) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
          <link rel=\"icon\" href=\"data:,\">\
-         <title>The papers' claims, judged by oneread {}</title>\n<style>\n{}{STYLE}</style></head>\n\
-         <body><main>\n{body}\n</main></body></html>\n",
-        escaped(version),
-        svg::STYLE,
+         <title>The papers' claims, judged by oneread {}</title>\n<style>\n{}</style></head>\n\
+         <body><main>\n{}\n</main></body></html>\n",
+        escaped(&results.version),
+        style(),
+        body(results),
     )
 }
 
