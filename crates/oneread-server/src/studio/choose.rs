@@ -2,9 +2,11 @@
 
 use anyhow::Result;
 use axum::extract::State;
-use axum::response::Response;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use oneread::plan::solve::Needs;
+use oneread_lab::picture::svg;
 use oneread_planner::{Report, fields};
 
 use super::Studio;
@@ -61,19 +63,21 @@ fn form(given: &Fields) -> Markup {
 fn answer(given: &Fields) -> Result<Answer> {
     let asked = fields::plan(&["solve", "filter"], &given.only(&FLAGS))?;
     let words = asked.words;
-    let answer = asked.question.answer_with_pictures()?;
+    let answer = asked.question.answer(&mut |_, _| ())?;
     let report = answer.report().expect("no sweep");
     let rows = ranked(report);
     let best = rows.first().expect("there is the best");
-    let headline =
-        format!("{}: {} bits per key, {} of absent keys are found.", best.structure, best.bits, best.rate);
+    let headline = format!(
+        "{}: {} bits per key, and {} of absent keys are taken for present.",
+        best.structure, best.bits, best.rate
+    );
     let speeds = if given.is_on("measure") { speeds(given, &words, report)? } else { Vec::new() };
     let snippets = Snippets::new(&words, rust(&words));
     Ok(Answer {
         headline,
         body: html! {
             (ranking(&rows, &speeds, given.is_on("measure")))
-            (page::pictures(&answer.pictures))
+            (chart(&given.only(&FLAGS)))
             details { summary { "All numbers of the first" } (page::report(report, "sub-table")) }
             (page::copies(&words, &snippets))
         },
@@ -93,6 +97,35 @@ fn speeds(given: &Fields, words: &[String], report: &Report) -> Result<Vec<speed
         one_page: given.is_on("one_page"),
     };
     speed::measured(exact["items"].as_u64().unwrap_or(1), rate, needs, given.is_on("static"))
+}
+
+/// The chart of bits against rates, which takes longer than the answer: loaded after it.
+fn chart(flags: &[(String, String)]) -> Markup {
+    let address = format!("/choose.svg?{}", Fields(flags.to_vec()).encoded());
+    html! {
+        div .pictures {
+            figure {
+                figcaption { "Bits per key against the rate" }
+                img src=(address) width="644" height="480" alt="Bits per key of each structure for rates from 0.5 to \
+                    one in a million, the limit, and this solution; the table has the numbers.";
+            }
+        }
+    }
+}
+
+/// The chart of bits against rates.
+pub(super) async fn picture(State(studio): State<Studio>, given: Fields) -> Response {
+    let drawn = studio.work.run(move || {
+        let asked = fields::plan(&["solve", "filter"], &given.or(&USUAL).only(&FLAGS))?;
+        Ok(svg::row(&asked.question.answer_with_pictures()?.pictures))
+    });
+    match drawn.await {
+        Ok(picture) => {
+            ([(header::CONTENT_TYPE, "image/svg+xml"), (header::CACHE_CONTROL, "max-age=3600")], picture)
+                .into_response()
+        }
+        Err(_) => StatusCode::NOT_FOUND.into_response(),
+    }
 }
 
 /// A structure in the ranking, its numbers as the planner shows them.

@@ -80,7 +80,7 @@ fn answer(given: &Fields) -> Result<Answer> {
         "false_positive_scheme"
     };
     let headline = format!(
-        "{} keys in {} bits with {} hashes: {} of absent keys are found.",
+        "{} keys in {} bits with {} hashes: {} of absent keys are taken for present.",
         shown("items"),
         shown("bits"),
         shown("hashes"),

@@ -61,6 +61,7 @@ pub fn router(results: Option<Results>) -> Router {
     Router::new()
         .route("/", get(|| async { Redirect::temporary("/choose") }))
         .route("/choose", get(choose::page))
+        .route("/choose.svg", get(choose::picture))
         .route("/filter", get(filter::page))
         .route("/table", get(table::page))
         .route("/store", get(store::page))

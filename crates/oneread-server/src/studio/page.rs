@@ -205,7 +205,7 @@ pub(super) fn copies(words: &[String], snippets: &Snippets) -> Markup {
                 div .copy {
                     h3 { (name) }
                     button type="button" data-copy=(code) { "Copy" span .unseen { " the " (name) } }
-                    pre tabindex="0" aria-label=(name) { code #(code) { (text) } }
+                    pre tabindex="0" role="group" aria-label=(name) { code #(code) { (text) } }
                 }
             }
         }

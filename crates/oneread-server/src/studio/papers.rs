@@ -14,7 +14,7 @@ pub(super) async fn page(State(studio): State<Studio>) -> Response {
         let main = html! {
             h1 { "The papers' claims" }
             p { "This studio was started without results. Make them, in some minutes, and start it again:" }
-            pre tabindex="0" { code { "oneread reproduce --out results\noneread studio --results results" } }
+            pre { code { "oneread reproduce --out results\noneread studio --results results" } }
         };
         return page::shown(StatusCode::OK, "/papers", "Papers", &[], &main);
     };

@@ -1,6 +1,7 @@
 //! `oneread plan solve filter`.
 
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 use oneread::filter::PlacedFilter;
@@ -86,40 +87,16 @@ impl SolveFilter {
 
     /// The bits per key of all structures that meet the needs, for lower and for higher rates.
     fn against_rate(&self, best: &PlannedFilter) -> Chart {
-        /// From 10^-6 to a half, by equal factors; a little more than one per bit.
-        const POINTS: i32 = 24;
-        let (items, needs) = (best.items, self.needs());
-        let mut series: Vec<(&str, Vec<(f64, f64)>)> = Vec::new();
-        let mut limit = Vec::new();
-        for at in 0..=POINTS {
-            let rate = 0.5 * 2e-6_f64.powf(f64::from(at) / f64::from(POINTS));
-            limit.push((-rate.log10(), -rate.log2()));
-            let Ok(solution) = solve::filter(&FilterTargets { items, rate, needs, bytes: None }) else {
-                continue;
-            };
-            for planned in [&solution.best].into_iter().chain(&solution.runners_up) {
-                let point = (-planned.false_positive.log10(), planned.bits_per_key());
-                match series.iter_mut().find(|(name, _)| *name == planned.structure) {
-                    Some((_, points)) => points.push(point),
-                    None => series.push((planned.structure, vec![point])),
-                }
-            }
-        }
-        let mut drawn = vec![Series::new("the limit, log2(1/rate)", Shape::Line, limit)];
-        drawn.extend(series.into_iter().map(|(name, mut points)| {
-            points.sort_by(|one, other| one.0.total_cmp(&other.0));
-            Series::new(name, Shape::Line, points)
-        }));
-        drawn.push(Series::new(
-            "this solution",
-            Shape::Dots,
-            vec![(-best.false_positive.log10(), best.bits_per_key())],
-        ));
+        let mut series: Vec<Series> = curves(best.items, self.needs())
+            .into_iter()
+            .map(|(name, points)| Series::new(name, Shape::Line, points))
+            .collect();
+        series.push(Series::new("this solution", Shape::Dots, vec![point(best)]));
         Chart {
-            title: format!("Bits per key of filters of {items} keys"),
-            x: Axis { label: "false-positive rate, as the power of ten below 1", scale: Scale::Linear },
+            title: format!("Filters of {} keys", best.items),
+            x: Axis { label: "false-positive rate, in powers of ten below 1", scale: Scale::Linear },
             y: Axis { label: "bits per key", scale: Scale::Linear },
-            series: drawn,
+            series,
         }
     }
 
@@ -132,6 +109,49 @@ impl SolveFilter {
             one_page: self.one_page,
         }
     }
+}
+
+fn point(planned: &PlannedFilter) -> (f64, f64) {
+    (-planned.false_positive.log10(), planned.bits_per_key())
+}
+
+/// A line of a chart by its name.
+type Curve = (&'static str, Vec<(f64, f64)>);
+
+/// The limit and the structures for `items` keys: a search for each point takes a tenth of a second,
+/// so the last ones are kept.
+fn curves(items: u64, needs: Needs) -> Vec<Curve> {
+    /// From 10^-6 to a half, by equal factors.
+    const POINTS: i32 = 12;
+    const MAX_KEPT: usize = 32;
+    static KEPT: Mutex<Vec<((u64, Needs), Vec<Curve>)>> = Mutex::new(Vec::new());
+    let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, curves)) = kept().iter().find(|(of, _)| *of == (items, needs)) {
+        return curves.clone();
+    }
+    let mut curves: Vec<Curve> = vec![("the limit, log2(1/rate)", Vec::new())];
+    for at in 0..=POINTS {
+        let rate = 0.5 * 2e-6_f64.powf(f64::from(at) / f64::from(POINTS));
+        curves[0].1.push((-rate.log10(), -rate.log2()));
+        let Ok(solution) = solve::filter(&FilterTargets { items, rate, needs, bytes: None }) else {
+            continue;
+        };
+        for planned in [&solution.best].into_iter().chain(&solution.runners_up) {
+            match curves.iter_mut().find(|(name, _)| *name == planned.structure) {
+                Some((_, points)) => points.push(point(planned)),
+                None => curves.push((planned.structure, vec![point(planned)])),
+            }
+        }
+    }
+    for (_, points) in &mut curves {
+        points.sort_by(|one, other| one.0.total_cmp(&other.0));
+    }
+    let mut kept = kept();
+    if kept.len() == MAX_KEPT {
+        kept.remove(0);
+    }
+    kept.push(((items, needs), curves.clone()));
+    curves
 }
 
 /// Adds the parameters of the structure.
