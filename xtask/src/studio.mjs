@@ -148,7 +148,7 @@ await post(`${at}/actions`, {
 await answered();
 const dragged = Number(await level());
 demand(dragged > 80_000, `the bar was dragged to ${dragged}`);
-await compare(`oneread plan multilevel --items 10000 --levels ${dragged},10000,5000,2500,2500`);
+await compare(`oneread plan multilevel --items 10000 --slots 1 --levels ${dragged},10000,5000,2500,2500`);
 await post(`${elementPath(bar)}/value`, { text: '\uE012' });
 await answered();
 demand(Number(await level()) < dragged, 'the left key does not shorten the bar');

@@ -87,7 +87,7 @@ fn the_pages_show_the_numbers_of_the_planner() {
     );
     // What is given both ways says what to relax.
     let (status, _, page) = get("/store?items=1e8&reads_per_miss=0.01&ram_bytes=1M");
-    assert_eq!(status, StatusCode::BAD_REQUEST);
+    assert_eq!(status, StatusCode::OK);
     assert!(page.contains("No layout meets all targets: allow bytes"), "{page}");
 }
 
@@ -137,7 +137,7 @@ fn hostile_queries_are_refused_or_shown_as_text() {
                 let path = format!("{page}?{name}={value}&{}", others.join("&"));
                 let begin = Instant::now();
                 let (status, _, body) = get(&path);
-                assert!(matches!(status, StatusCode::OK | StatusCode::BAD_REQUEST), "{path}: {status}");
+                assert_eq!(status, StatusCode::OK, "{path}");
                 assert!(!body.contains("<script>alert") && body.contains("id=\"headline\""), "{path}");
                 assert!(begin.elapsed() < Duration::from_secs(30), "{path} took {:?}", begin.elapsed());
             }
@@ -147,7 +147,7 @@ fn hostile_queries_are_refused_or_shown_as_text() {
     for page in PAGES {
         for query in ["a=1&".repeat(5000), format!("items={}", "9".repeat(30_000)), "level=1&".repeat(500)] {
             let (status, _, _) = get(&format!("{page}?{query}"));
-            assert!(matches!(status, StatusCode::OK | StatusCode::BAD_REQUEST), "{page}: {status}");
+            assert_eq!(status, StatusCode::OK, "{page}");
         }
     }
 }
@@ -172,4 +172,30 @@ fn the_api_reads_no_file_and_names_the_mistake() {
         );
         assert!(headers.contains("application/json"), "{path}: {headers}");
     }
+}
+
+/// The code that a page shows for a state: it is compiled here, and run.
+macro_rules! snippets {
+    ($($name:ident: $state:literal),+) => {
+        $(mod $name {
+            include!(concat!("snippets/", stringify!($name), ".rs"));
+
+            #[test]
+            fn the_rust_of_a_page_compiles_and_runs() {
+                main().unwrap();
+                let (_, _, page) = super::get($state);
+                let code = page.split("<code id=\"code-rust\">").nth(1).unwrap().split("</code>").next().unwrap();
+                let code = code.replace("&quot;", "\"").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+                assert_eq!(code, include_str!(concat!("snippets/", stringify!($name), ".rs")));
+            }
+        })+
+    };
+}
+
+snippets! {
+    choose: "/choose?items=1e6&rate=0.001&delete=on&memory=100+MB",
+    choose_memory: "/choose?items=1e5&memory=100K",
+    filter: "/filter?items=1000&rate=0.01&scheme=double",
+    table: "/table?items=10000&level=40000&level=10000&slots=2",
+    store: "/store?items=1e6&ram_bytes=1M"
 }

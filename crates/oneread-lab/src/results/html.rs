@@ -15,7 +15,7 @@ use crate::verdict::STANDARD_ERRORS;
 use crate::{Paper, Verdict};
 
 const STYLE: &str = "\
-:root { --paper: #fff; --ink: #1c2430; --soft: #5b6675; --line: #d5dae1; --c0: #0b62a8; --c1: #c4510a; --c2: #1d7a4c; --c4: #94760a }
+:root { --paper: #fff; --ink: #1c2430; --soft: #5b6675; --line: #d5dae1; --c0: #0b62a8; --c1: #c4510a; --c2: #1d7a4c; --c4: #826700 }
 @media (prefers-color-scheme: dark) {
   :root { --paper: #14181f; --ink: #e6eaf0; --soft: #a3adba; --line: #333b47; --c0: #6fb3f2; --c1: #f0965a; --c2: #5fc793; --c4: #dcc04f }
 }

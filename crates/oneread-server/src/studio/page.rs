@@ -42,8 +42,9 @@ impl Page<'_> {
             Ok(Answer { headline, body }) => {
                 (StatusCode::OK, html! { p #headline .headline { (headline) } (body) })
             }
+            // A form that is half filled in is no error of its user.
             Err(Failure::Refused(error)) => {
-                (StatusCode::BAD_REQUEST, html! { p #headline .wrong { (sentence(&format!("{error:#}"))) } })
+                (StatusCode::OK, html! { p #headline .wrong { (sentence(&format!("{error:#}"))) } })
             }
             Err(Failure::Busy(reason)) => {
                 (StatusCode::SERVICE_UNAVAILABLE, html! { p #headline .wrong { (sentence(reason)) } })

@@ -72,7 +72,7 @@ fn answer(given: &Fields) -> Result<Answer> {
     let costs =
         Prices::of(given).costs(number("reads_per_hit"), number("reads_per_miss"), number("disk_bytes"));
     let headline = format!(
-        "{} page reads per hit and {} per miss, with {} of memory and {} on disk.",
+        "Page reads: {} per hit, {} per miss; with {} of memory and {} on disk.",
         short(number("reads_per_hit")),
         short(number("reads_per_miss")),
         in_bytes(number("ram_bytes")),

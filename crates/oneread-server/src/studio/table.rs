@@ -68,7 +68,7 @@ fn form(given: &Fields) -> Markup {
                 @let id = format!("level-{at}");
                 div .level {
                     label for=(id) { "Level " (at) }
-                    input .bar.scripted type="range" min="0" max=(BAR_STEPS * BAR_DECADES) step="1" value=(bar(level))
+                    input .slider.scripted type="range" min="0" max=(BAR_STEPS * BAR_DECADES) step="1" value=(bar(level))
                         data-bar=(id) aria-label=(format!("Level {at}: buckets, on a logarithmic scale"));
                     input #(id) name="level" value=(level) inputmode="numeric" autocomplete="off" maxlength="20";
                 }

@@ -124,6 +124,8 @@ fn curves(items: u64, needs: Needs) -> Vec<Curve> {
     /// From 10^-6 to a half, by equal factors.
     const POINTS: i32 = 12;
     const MAX_KEPT: usize = 32;
+    /// Structures that take more would flatten the rest of the chart.
+    const MAX_BITS: f64 = 60.0;
     static KEPT: Mutex<Vec<((u64, Needs), Vec<Curve>)>> = Mutex::new(Vec::new());
     let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, curves)) = kept().iter().find(|(of, _)| *of == (items, needs)) {
@@ -144,6 +146,7 @@ fn curves(items: u64, needs: Needs) -> Vec<Curve> {
         }
     }
     for (_, points) in &mut curves {
+        points.retain(|(_, bits)| *bits <= MAX_BITS);
         points.sort_by(|one, other| one.0.total_cmp(&other.0));
     }
     let mut kept = kept();
