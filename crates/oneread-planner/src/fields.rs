@@ -27,7 +27,7 @@ pub struct Asked<Q> {
 /// Asks the planner: `subcommand` has the words after `oneread plan`.
 ///
 /// # Errors
-/// If there is no such subcommand, or a field is no flag of it, or its value is none: in a sentence.
+/// If there is no such subcommand, or a field is no flag of it, or its value is none: a sentence.
 pub fn plan(subcommand: &[&str], fields: &[(String, String)]) -> Result<Asked<Question>> {
     asked("plan", subcommand, fields)
 }

@@ -6,7 +6,7 @@
 use std::f64::consts::LN_2;
 
 use oneread::hash::probes::SchemeName;
-use oneread::layout::BloomLayout;
+use oneread::layout::{BloomLayout, MAX_PLACES};
 use oneread::plan::bloom;
 
 /// A filter of another library for a request.
@@ -25,7 +25,8 @@ pub struct Peer {
 /// The filters of other libraries for `items` keys and a rate; a library that has none is left out.
 #[must_use]
 pub fn filters(items: u64, rate: f64) -> Vec<Peer> {
-    if items == 0 || !(rate > 0.0 && rate < 1.0) {
+    let is_request = (1..=MAX_PLACES).contains(&items) && rate > 0.0 && rate < 1.0;
+    if !is_request {
         return Vec::new();
     }
     [redisbloom(items, rate), guava(items, rate), parquet(items, rate), cuckoo(items, rate)]

@@ -1,7 +1,7 @@
 //! `oneread simulate table`: a multilevel table under churn.
 
 use anyhow::{Context, Result, ensure};
-use oneread::layout::{Hints, Keep, Moves, MultilevelLayout, Restriction};
+use oneread::layout::{Hints, Keep, Maps, Moves, MultilevelLayout, Restriction};
 use oneread_study::simulate::{Estimate, Lifetimes, Report, Simulation};
 use serde::Serialize;
 
@@ -84,6 +84,11 @@ impl Outcome {
 fn layout(args: &Table) -> Result<MultilevelLayout> {
     /// The papers' tables halve from level to level.
     const DEFAULT_RATIO: f64 = 0.5;
+    let fanout = args.restricted.unwrap_or(1);
+    ensure!(
+        args.maps != Maps::Nested || fanout == 1,
+        "--maps nested leads to one bucket, and --restricted names {fanout}: give --restricted 1, or other --maps"
+    );
     let layout = match &args.levels {
         Levels::Count(levels) => {
             let first = args.first_level.unwrap_or(args.items);

@@ -18,8 +18,8 @@ pub(crate) struct Studio {
     /// The address to listen on.
     #[arg(long, value_name = "ADDRESS", default_value_t = oneread_server::studio::default_address())]
     pub(crate) listen: SocketAddr,
-    /// Shows these results of `oneread reproduce --out DIR` on the page of the papers [default: those
-    /// of this version].
+    /// Shows these results of `oneread reproduce --out DIR` on the page of the papers [default:
+    /// those of this version].
     #[arg(long, value_name = "DIR")]
     pub(crate) results: Option<PathBuf>,
 }

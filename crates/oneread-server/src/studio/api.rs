@@ -16,8 +16,8 @@ const MAX_WORK: u64 = 20_000_000;
 /// The most slots of a simulated table for a page: 100 MB.
 const MAX_SLOTS: u64 = 4_000_000;
 
-/// `GET /api/plan/bloom?items=1e6&bits=8e6`: what `oneread plan bloom --items 1e6 --bits 8e6 --json`
-/// prints.
+/// `GET /api/plan/bloom?items=1e6&bits=8e6`: the document of `oneread plan bloom --items 1e6 --bits
+/// 8e6 --json`.
 pub(super) async fn plan(
     State(studio): State<Studio>,
     Path(subcommand): Path<String>,
@@ -26,8 +26,8 @@ pub(super) async fn plan(
     document(studio.work.run(move || planned(&subcommand, &given)).await)
 }
 
-/// `GET /api/simulate/table?items=900&levels=4`: what `oneread simulate table --items 900 --levels 4
-/// --json` prints.
+/// `GET /api/simulate/table?items=900&levels=4`: the document of `oneread simulate table --items 900
+/// --levels 4 --json`.
 pub(super) async fn simulate(
     State(studio): State<Studio>,
     Path(subcommand): Path<String>,

@@ -11,7 +11,7 @@
 //! | `/table` | a multilevel table, its summaries, and a simulation |
 //! | `/store` | the reads and the memory of a store, and what lookups cost |
 //! | `/papers` | the papers' claims, judged |
-//! | `/api/plan/…`, `/api/simulate/…` | what `oneread plan … --json` and `oneread simulate … --json` print |
+//! | `/api/plan/…`, `/api/simulate/…` | what the command prints with `--json` |
 //!
 //! # What strangers can do
 //! A page reads no file and changes nothing. Calculations have budgets of their own; here they run

@@ -78,7 +78,7 @@ pub(super) fn measured(items: u64, rate: f64, needs: Needs, is_static: bool) -> 
     Ok(all)
 }
 
-/// The nanoseconds of a lookup of a present and of an absent key; present ones are 0 to `keys` − 1.
+/// The nanoseconds of a lookup of a present and of an absent key; 0 to `keys` − 1 are present.
 fn lookups(keys: u64, contains: impl Fn(u64) -> bool) -> (f64, f64) {
     /// An odd constant, so that keys come in no order of their insertion.
     const STEP: u64 = 0x9E37_79B9_7F4A_7C15;

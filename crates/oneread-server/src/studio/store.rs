@@ -109,10 +109,7 @@ fn rust(words: &[String], exact: &serde_json::Value) -> String {
     let number = |flag: &str, usual: &str| snippets::bytes(words, flag).unwrap_or_else(|| usual.to_owned());
     let ram = snippets::bytes(words, "--ram-bytes")
         .map_or_else(|| "None".to_owned(), |bytes| format!("Some({bytes})"));
-    // Without a target, the fewest reads that the memory allows: what was found, rounded up.
-    let reads = snippets::value(words, "--reads-per-miss").and_then(|reads| reads.parse::<f64>().ok());
-    let found = exact["reads_per_miss"].as_f64().unwrap_or(0.01);
-    let reads = reads.unwrap_or(if ram == "None" { 0.01 } else { found * 1.001 });
+    let reads = exact["target_reads_per_miss"].as_f64().unwrap_or(f64::NAN);
     program(
         "use oneread_store::plan::{StoreTargets, solve};",
         &format!(

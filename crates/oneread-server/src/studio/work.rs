@@ -13,8 +13,8 @@ use tokio::time::timeout;
 /// The time that a page waits for a calculation to begin.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The time that a page waits for a calculation to end. One that takes longer ends by its own budget, and
-/// keeps its permit meanwhile.
+/// The time that a page waits for a calculation to end. One that takes longer ends by its own
+/// budget, and keeps its permit meanwhile.
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// The permits to calculate.

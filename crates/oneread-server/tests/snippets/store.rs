@@ -5,7 +5,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         items: 1_000_000,
         key_bytes: 16,
         value_bytes: 100,
-        reads_per_miss: 0.014400439143666708,
+        reads_per_miss: 0.01468653849432186,
         ram_bytes: Some(1_048_576),
     };
     let planned = solve(&targets)?.best;

@@ -118,15 +118,18 @@ fn point(planned: &PlannedFilter) -> (f64, f64) {
 /// A line of a chart by its name.
 type Curve = (&'static str, Vec<(f64, f64)>);
 
-/// The limit and the structures for `items` keys: a search for each point takes a tenth of a second,
-/// so the last ones are kept.
+/// Curves, and the keys and needs they are of.
+type Kept = ((u64, Needs), Vec<Curve>);
+
+/// The limit and the structures for `items` keys. A search for each point takes a tenth of a
+/// second, so the last curves are kept.
 fn curves(items: u64, needs: Needs) -> Vec<Curve> {
     /// From 10^-6 to a half, by equal factors.
     const POINTS: i32 = 12;
     const MAX_KEPT: usize = 32;
     /// Structures that take more would flatten the rest of the chart.
     const MAX_BITS: f64 = 60.0;
-    static KEPT: Mutex<Vec<((u64, Needs), Vec<Curve>)>> = Mutex::new(Vec::new());
+    static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
     let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, curves)) = kept().iter().find(|(of, _)| *of == (items, needs)) {
         return curves.clone();

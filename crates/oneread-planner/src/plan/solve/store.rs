@@ -41,6 +41,7 @@ impl Subject for SolveStore {
             .whole("guide_homes", "pages of level 0 that share one", best.guide_homes)
             .real("reads_per_hit", "reads", best.reads_per_hit)
             .real("reads_per_miss", "reads", best.plan.reads_per_miss())
+            .real("target_reads_per_miss", "reads, at most", best.target_reads_per_miss)
             .whole("ram_bytes", "of guides and directory", best.ram_bytes)
             .real("ram_bytes_per_key", "bytes", best.ram_bytes as f64 / best.items as f64)
             .whole("disk_bytes", "of the file", best.disk_bytes);
