@@ -55,7 +55,6 @@ struct Studio {
 }
 
 /// All pages, and the API. `results` are those of `oneread reproduce`, for the page of the papers.
-#[must_use]
 pub fn router(results: Option<Results>) -> Router {
     let studio = Studio { work: Work::new(), results: results.map(Arc::new) };
     Router::new()
