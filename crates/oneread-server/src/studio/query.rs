@@ -4,6 +4,7 @@ use std::convert::Infallible;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// The most bytes of a query, and the most fields; what is beyond is dropped.
 const MAX_BYTES: usize = 16 << 10;
@@ -78,33 +79,14 @@ impl Fields {
 
 /// Bytes after `%` and spaces for `+`; what is no UTF-8 is replaced.
 fn decoded(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let hex = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
-        match (bytes[at], hex(bytes.get(at + 1)), hex(bytes.get(at + 2))) {
-            (b'%', Some(high), Some(low)) => {
-                out.push((16 * high + low) as u8);
-                at += 3;
-                continue;
-            }
-            (b'+', ..) => out.push(b' '),
-            (byte, ..) => out.push(byte),
-        }
-        at += 1;
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
 }
 
 fn encoded(text: &str) -> String {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~,:".contains(byte);
-    let bytes = text.bytes().map(|byte| match byte {
-        b' ' => "+".to_owned(),
-        byte if is_plain(&byte) => char::from(byte).to_string(),
-        byte => format!("%{byte:02X}"),
-    });
-    bytes.collect()
+    /// What is left as it is: the values of forms are mostly numbers, with commas and units.
+    const OTHERS: &AsciiSet =
+        &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b',').remove(b' ');
+    utf8_percent_encode(text, OTHERS).to_string().replace(' ', "+")
 }
 
 #[cfg(test)]
