@@ -140,6 +140,10 @@ fn what_cannot_be_says_what_to_relax() {
     assert!(memory.contains("bytes 1") && memory.contains("or reads_per_miss 2."), "{memory}");
     let pages = refused("solve filter --items 1e6 --rate 0.01 --delete --one-page");
     assert!(pages.contains("without delete, or it without one_page"), "{pages}");
+    // No filter has three of these needs at once.
+    let several = refused("solve filter --items 1e6 --rate 0.01 --delete --growth --threads --one-line");
+    assert_eq!(several.matches("without").count(), 2, "{several}");
+    assert!(several.contains("without threads and without one_line"), "{several}");
     assert!(refused("solve table --items 1000 --crisis 1e-9 --buckets-per-item 2.5").contains("levels"));
     assert!(refused("solve table --items 1000 --crisis 0.1 --churn").contains("--churn"));
     assert!(

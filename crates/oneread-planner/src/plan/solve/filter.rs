@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use oneread::filter::PlacedFilter;
 use oneread::hash::Portable;
 use oneread::plan::placed;
-use oneread::plan::solve::{self, FilterLayout, FilterTargets, Needs, PlannedFilter, Solution};
+use oneread::plan::solve::{self, FilterLayout, FilterTargets, Needs, PlannedFilter, Solution, Unsolved};
 
 use super::super::plot::{Axis, Chart, Scale, Series, Shape};
 use super::super::sweep::{Numbers, numbers};
@@ -31,7 +31,10 @@ impl Subject for SolveFilter {
             _ => given(self.rate, "rate")?,
         };
         let targets = FilterTargets { items, rate, needs, bytes: self.bytes };
-        Ok(solve::filter(&targets)?)
+        match solve::filter(&targets) {
+            Err(Unsolved::Infeasible(relax)) if relax.is_empty() => Err(without_several(&targets)),
+            solved => Ok(solved?),
+        }
     }
 
     fn report(&self, solution: &Self::Planned) -> Result<Report> {
@@ -158,6 +161,42 @@ fn curves(items: u64, needs: Needs) -> Vec<Curve> {
     }
     kept.push(((items, needs), curves.clone()));
     curves
+}
+
+/// The fewest needs that must go, where none alone is enough.
+fn without_several(targets: &FilterTargets) -> anyhow::Error {
+    let Needs { delete, growth, threads, one_line, one_page } = targets.needs;
+    let asked = [
+        ("delete", delete),
+        ("growth", growth),
+        ("threads", threads),
+        ("one_line", one_line),
+        ("one_page", one_page),
+    ];
+    // Each set of needs is a number, whose bits are those that stay.
+    let mut sets: Vec<u32> = (0..1 << asked.len()).collect();
+    sets.sort_by_key(|set| std::cmp::Reverse(set.count_ones()));
+    let stays = |set: u32, at: usize| asked[at].1 && set >> at & 1 == 1;
+    let is_enough = |set: &u32| {
+        let needs = Needs {
+            delete: stays(*set, 0),
+            growth: stays(*set, 1),
+            threads: stays(*set, 2),
+            one_line: stays(*set, 3),
+            one_page: stays(*set, 4),
+        };
+        solve::filter(&FilterTargets { needs, ..*targets }).is_ok()
+    };
+    match sets.into_iter().find(is_enough) {
+        Some(set) => {
+            let gone = asked.iter().enumerate().filter(|(at, (_, asked))| *asked && !stays(set, *at));
+            let gone: Vec<_> = gone.map(|(_, (name, _))| *name).collect();
+            anyhow!("no layout meets all targets: allow it without {}", gone.join(" and without "))
+        }
+        None => anyhow!(
+            "no layout meets all targets, even without any of the needs: allow a higher rate, or more bytes"
+        ),
+    }
 }
 
 /// Adds the parameters of the structure.
