@@ -12,14 +12,12 @@ pub(crate) fn run(_: &crate::args::Missing) -> anyhow::Result<()> {
 #[cfg(feature = "server")]
 mod with {
     use std::fs;
+    use std::io;
     use std::path::Path;
 
     use anyhow::{Context, Result};
     use oneread_lab::results::Results;
     use oneread_server::studio;
-    use tokio::net::TcpListener;
-    use tokio::runtime::Builder;
-    use tokio::signal::ctrl_c;
 
     use crate::args::studio::Studio;
     use crate::output::print;
@@ -29,20 +27,11 @@ mod with {
             Some(folder) => Some(read(&folder.join("results.json"))?),
             None => Results::published().ok(),
         };
-        // Calculations have threads of their own.
-        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        runtime.block_on(async {
-            let listener = TcpListener::bind(args.listen).await;
-            let listener = listener.with_context(|| {
-                format!("cannot listen on {}: name another address with --listen", args.listen)
-            })?;
-            print(&format!("The studio is at http://{}/; Ctrl-C ends it.", listener.local_addr()?))?;
-            let end = async { ctrl_c().await.unwrap_or_else(|_| ()) };
-            studio::serve(listener, results, end).await.context("the studio ended")
-        })?;
-        // Nobody waits for a calculation that is still going on.
-        runtime.shutdown_background();
-        Ok(())
+        let listening = |address| {
+            print(&format!("The studio is at http://{address}/; Ctrl-C ends it.")).map_err(io::Error::other)
+        };
+        studio::run(args.listen, results, listening)
+            .with_context(|| format!("cannot listen on {}: name another address with --listen", args.listen))
     }
 
     fn read(path: &Path) -> Result<Results> {

@@ -71,7 +71,11 @@ pub(crate) fn fraction(text: &str) -> Result<f64, String> {
     }
 }
 
-pub(crate) fn positive(text: &str) -> Result<f64, String> {
+/// A number above 0.
+///
+/// # Errors
+/// A sentence for what is none.
+pub fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
         _ => Err("expected a number above 0, such as 4 or 5.5".to_owned()),

@@ -26,8 +26,8 @@ pub(super) async fn plan(
     document(studio.work.run(move || planned(&subcommand, &given)).await)
 }
 
-/// `GET /api/simulate/table?items=900&levels=4`: the document of `oneread simulate table --items 900
-/// --levels 4 --json`.
+/// `GET /api/simulate/table?items=900&levels=4`: the document of `oneread simulate table --items
+/// 900 --levels 4 --json`.
 pub(super) async fn simulate(
     State(studio): State<Studio>,
     Path(subcommand): Path<String>,

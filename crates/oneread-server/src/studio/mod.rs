@@ -32,6 +32,7 @@ mod store;
 mod table;
 mod work;
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -43,6 +44,8 @@ use axum::response::{Redirect, Response};
 use axum::routing::get;
 use oneread_lab::results::Results;
 use tokio::net::TcpListener;
+use tokio::runtime::Builder;
+use tokio::signal::ctrl_c;
 
 use work::Work;
 
@@ -73,16 +76,26 @@ pub fn router(results: Option<Results>) -> Router {
         .with_state(studio)
 }
 
-/// Serves the pages until `end` is over.
+/// Serves the pages until Ctrl-C. `listening` is told the address, whose port may have been 0.
 ///
 /// # Errors
-/// If connections cannot be accepted any more.
-pub async fn serve(
-    listener: TcpListener,
+/// If the address cannot be listened on.
+pub fn run(
+    address: SocketAddr,
     results: Option<Results>,
-    end: impl Future<Output = ()> + Send + 'static,
-) -> std::io::Result<()> {
-    axum::serve(listener, router(results)).with_graceful_shutdown(end).await
+    listening: impl FnOnce(SocketAddr) -> io::Result<()>,
+) -> io::Result<()> {
+    // Calculations have threads of their own.
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let ended = runtime.block_on(async {
+        let listener = TcpListener::bind(address).await?;
+        listening(listener.local_addr()?)?;
+        let end = async { ctrl_c().await.unwrap_or_default() };
+        axum::serve(listener, router(results)).with_graceful_shutdown(end).await
+    });
+    // Nobody waits for a calculation that is still going on.
+    runtime.shutdown_background();
+    ended
 }
 
 /// The address that is meant if none is given.

@@ -60,7 +60,7 @@ fn form(given: &Fields) -> Markup {
         fieldset {
             legend { "The table" }
             (field(given, "items", "Items", "keys in the table, such as 10000"))
-            (field(given, "slots", "Slots per bucket", "how many items a bucket holds"))
+            (field(given, "slots", "Slots per bucket", "the items that a bucket has room for"))
         }
         fieldset .levels {
             legend { "Buckets of each level" }

@@ -27,7 +27,18 @@ impl Subject for SolveFilter {
     fn plan(&self, _: Option<&Self::Planned>) -> Result<Self::Planned> {
         let (items, needs) = (self.items.given()?, self.needs());
         let rate = match (self.rate, self.bytes) {
-            (None, Some(bytes)) => solve::lowest_rate(items, needs, bytes)?,
+            (None, Some(bytes)) => match solve::lowest_rate(items, needs, bytes) {
+                Err(Unsolved::Infeasible(relax)) if relax.is_empty() => {
+                    // A rate that any filter reaches: only the needs can be too many.
+                    return Err(without_several(&FilterTargets {
+                        items,
+                        rate: 0.5,
+                        needs,
+                        bytes: self.bytes,
+                    }));
+                }
+                rate => rate?,
+            },
             _ => given(self.rate, "rate")?,
         };
         let targets = FilterTargets { items, rate, needs, bytes: self.bytes };
