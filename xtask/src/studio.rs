@@ -23,10 +23,11 @@ impl Drop for Running {
 }
 
 pub(crate) fn run() -> Result<()> {
-    let features = ["--features", "server"];
-    let tests = ["test", "--quiet", "-p", "oneread-cli", "--test", "it", "studio"];
-    step("tests", cargo(tests).args(features).args(["--", "--include-ignored"]))?;
-    step("the command", cargo(["build", "--quiet", "-p", "oneread-cli"]).args(features))?;
+    let with = ["-p", "oneread-server", "-p", "oneread-cli", "--features", "oneread-cli/server"];
+    step("tests of the pages", cargo(["test", "--quiet"]).args(with).args(["--test", "studio"]))?;
+    let beside = ["--test", "it", "studio", "--", "--include-ignored"];
+    step("tests beside the command", cargo(["test", "--quiet"]).args(with).args(beside))?;
+    step("the command", cargo(["build", "--quiet"]).args(with))?;
     let command = root().join("target/debug/oneread");
     let mut studio = Running(
         Command::new(&command)

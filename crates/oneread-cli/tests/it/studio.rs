@@ -124,7 +124,8 @@ fn question(random: &mut Pcg64Mcg) -> (&'static str, Vec<(&'static str, String)>
     };
     if random.next_u64() % 8 == 0 {
         let wrong = ["0", "-1", "NaN", "1e400", "x", "--", "10;ls", "1e18", "%3Cb%3E"];
-        let at = random.next_u64() as usize % flags.len();
+        // Not a switch, whose values a command line does not have.
+        let at = random.next_u64() as usize % 2;
         flags[at].1 = one(random, &wrong).to_owned();
     }
     (subcommand, flags)
