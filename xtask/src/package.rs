@@ -5,12 +5,14 @@ use anyhow::Result;
 use crate::shell::{cargo, step};
 
 /// In the order of their dependencies.
-const PUBLISHED: [&str; 7] = [
+const PUBLISHED: [&str; 9] = [
     "oneread",
     "oneread-study",
     "oneread-store",
     "oneread-dataset",
     "oneread-lab",
+    "oneread-planner",
+    "oneread-server",
     "oneread-cli",
     "oneread-redis",
 ];

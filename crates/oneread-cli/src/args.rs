@@ -1,13 +1,12 @@
 //! All subcommands and flags.
 
 pub(crate) mod dataset;
-mod parse;
-pub(crate) mod plan;
 mod reproduce;
-pub(crate) mod simulate;
-pub(crate) mod solve;
+#[cfg(feature = "server")]
+pub(crate) mod serve;
 pub(crate) mod store;
-pub(crate) mod sweep;
+#[cfg(feature = "server")]
+pub(crate) mod studio;
 
 use std::any::TypeId;
 use std::ops::RangeInclusive;
@@ -18,6 +17,7 @@ use clap_complete::Shell;
 use oneread::hash::Portable;
 use oneread::hash::probes::SchemeName;
 use oneread::layout::{CountingLayout, MAX_HASHES};
+use oneread_planner::{Question, Simulated, parse};
 
 use parse::{scheme, whole_in};
 pub(crate) use reproduce::Reproduce;
@@ -93,7 +93,7 @@ pub(crate) enum Command {
     Dataset(dataset::Dataset),
     /// Builds, publishes and reads datasets: sharded, versioned stores (not in this build).
     #[cfg(not(feature = "dataset"))]
-    Dataset(dataset::Missing),
+    Dataset(Missing),
     /// Builds, queries, describes and merges filters: files that say which lines are certainly not
     /// in a set.
     #[command(subcommand)]
@@ -103,16 +103,35 @@ pub(crate) enum Command {
     /// Prints the manual page, or writes those of all subcommands.
     Man(Man),
     /// Computes the odds of tables, summaries and filters before anything is built.
-    #[command(subcommand)]
-    Plan(plan::Command),
+    Plan(Question),
     /// Checks the papers: calculates and measures every printed figure, and says which hold.
     Reproduce(Reproduce),
+    /// Serves stores and datasets over HTTP and the Redis protocol.
+    #[cfg(feature = "server")]
+    Serve(serve::Serve),
+    /// Serves stores and datasets over HTTP and the Redis protocol (not in this build).
+    #[cfg(not(feature = "server"))]
+    Serve(Missing),
     /// Simulates a design before it is built.
-    #[command(subcommand)]
-    Simulate(simulate::Simulate),
+    Simulate(Simulated),
+    /// Opens the planner as pages on loopback: charts, draggable levels, answers to copy.
+    #[cfg(feature = "server")]
+    Studio(studio::Studio),
+    /// Opens the planner as pages on loopback (not in this build).
+    #[cfg(not(feature = "server"))]
+    Studio(Missing),
     /// Creates, reads and checks stores: files with 1 page read per hit, 0.01 per miss.
     #[command(subcommand)]
     Store(store::Store),
+}
+
+/// Any arguments of a command that this build lacks.
+#[cfg(not(all(feature = "dataset", feature = "server")))]
+#[derive(clap::Args)]
+pub(crate) struct Missing {
+    /// Any arguments.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    pub(crate) rest: Vec<std::ffi::OsString>,
 }
 
 #[derive(clap::Args)]

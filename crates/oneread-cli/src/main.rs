@@ -13,8 +13,10 @@ mod output;
 mod plan;
 mod replace;
 mod reproduce;
+mod serve;
 mod simulate;
 mod store;
+mod studio;
 
 use std::io;
 use std::process::ExitCode;
@@ -59,10 +61,12 @@ fn run(args: Args) -> Result<Outcome> {
         Command::Man(args) => manual::pages(args.out.as_deref()).map(|()| Outcome::Done),
         Command::Dataset(command) => dataset::run(&command),
         Command::Filter(command) => filter::run(&command),
-        Command::Plan(command) => plan::run(command).map(|()| Outcome::Done),
+        Command::Plan(question) => plan::run(question).map(|()| Outcome::Done),
         Command::Reproduce(args) => reproduce::run(&args),
-        Command::Simulate(command) => simulate::run(&command).map(|()| Outcome::Done),
+        Command::Serve(args) => serve::run(&args).map(|()| Outcome::Done),
+        Command::Simulate(question) => simulate::run(&question).map(|()| Outcome::Done),
         Command::Store(command) => store::run(&command),
+        Command::Studio(args) => studio::run(&args).map(|()| Outcome::Done),
     }
 }
 

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::{Effort, Step, tree, words};
 use crate::needs::Need;
 use crate::shell::{cargo, step};
-use crate::{dataset, fuzz, loom, miri, package, redis, report};
+use crate::{dataset, fuzz, loom, miri, package, redis, report, studio};
 
 /// All targets share this time.
 const FUZZ_SECONDS: u64 = 60;
@@ -21,7 +21,7 @@ const LIGHT: [&str; 2] = ["--features", "oneread/serde,oneread-store/tracing"];
 /// Part of the name of each test that runs the Python reader.
 const PYTHON_TESTS: &str = "python";
 
-pub(super) const STEPS: [Step; 17] = [
+pub(super) const STEPS: [Step; 18] = [
     Step {
         name: "tree",
         checks: "no stray files in the root",
@@ -155,6 +155,14 @@ pub(super) const STEPS: [Step; 17] = [
         seconds: 90,
         needs: &[Need::Chromium],
         run: |_| report::run(),
+    },
+    Step {
+        name: "studio",
+        checks: "the planner's pages in a browser, and a thousand questions beside the command",
+        is_quick: false,
+        seconds: 150,
+        needs: &[Need::Chromium, Need::Chromedriver, Need::Axe],
+        run: |_| studio::run(),
     },
     Step {
         name: "loom",

@@ -3,15 +3,6 @@
 #[cfg(feature = "dataset")]
 pub(crate) use with::*;
 
-/// What the command needs, if this build lacks it.
-#[cfg(not(feature = "dataset"))]
-#[derive(clap::Args)]
-pub(crate) struct Missing {
-    /// Any arguments.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
-    pub(crate) rest: Vec<std::ffi::OsString>,
-}
-
 #[cfg(feature = "dataset")]
 mod with {
     use std::ffi::OsString;
@@ -20,9 +11,9 @@ mod with {
 
     use clap::{Subcommand, ValueEnum};
 
-    use crate::args::parse::{bytes, whole_in};
     use crate::args::random_seed;
     use crate::args::store::{Duplicates, rate};
+    use oneread_planner::parse::{bytes, whole_in};
 
     /// The range that a version can be built for: see `Options::miss_rate`.
     const DEFAULT_RATE: f64 = 0.01;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 
-use super::parse::{bytes, whole_in};
 use super::random_seed;
+use oneread_planner::parse::{bytes, whole_in};
 
 /// The default number of pages read per miss.
 const DEFAULT_RATE: f64 = 0.01;

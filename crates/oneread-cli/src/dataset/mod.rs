@@ -18,7 +18,7 @@ pub(crate) use with::run;
 
 /// Says how to get the command.
 #[cfg(not(feature = "dataset"))]
-pub(crate) fn run(_: &crate::args::dataset::Missing) -> anyhow::Result<crate::Outcome> {
+pub(crate) fn run(_: &crate::args::Missing) -> anyhow::Result<crate::Outcome> {
     anyhow::bail!(
         "this build has no datasets: `cargo install oneread-cli --features dataset` has them in folders, \
          `--features cloud` also in S3, Google Cloud, Azure and behind HTTP"

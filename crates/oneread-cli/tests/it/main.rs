@@ -14,3 +14,5 @@ mod shell;
 mod simulate;
 mod solve;
 mod store;
+#[cfg(feature = "server")]
+mod studio;

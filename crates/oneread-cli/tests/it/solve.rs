@@ -140,6 +140,10 @@ fn what_cannot_be_says_what_to_relax() {
     assert!(memory.contains("bytes 1") && memory.contains("or reads_per_miss 2."), "{memory}");
     let pages = refused("solve filter --items 1e6 --rate 0.01 --delete --one-page");
     assert!(pages.contains("without delete, or it without one_page"), "{pages}");
+    // No filter has three of these needs at once.
+    let several = refused("solve filter --items 1e6 --rate 0.01 --delete --growth --threads --one-line");
+    assert_eq!(several.matches("without").count(), 2, "{several}");
+    assert!(several.contains("without threads and without one_line"), "{several}");
     assert!(refused("solve table --items 1000 --crisis 1e-9 --buckets-per-item 2.5").contains("levels"));
     assert!(refused("solve table --items 1000 --crisis 0.1 --churn").contains("--churn"));
     assert!(
@@ -238,4 +242,61 @@ fn sizes_take_units() {
             bytes(memory)
         );
     }
+}
+
+/// A Bloom filter has keys, bits, hashes and a rate: what is left out is solved for.
+#[test]
+fn a_bloom_filter_is_solved_for_what_is_left_out() {
+    let rate = |plan: &Value| real(plan, "false_positive_standard");
+    // 1.44·log2(100) = 9.58 bits per key and a little for a whole number of hashes; 7 are best.
+    let fewest = json("bloom --items 1e6 --rate 0.01");
+    let bits = whole(&fewest, "bits");
+    assert!((9_580_000..9_600_000).contains(&bits) && whole(&fewest, "hashes") == 7, "{fewest}");
+    assert!(rate(&fewest) <= 0.01 && real(&fewest, "rate") == 0.01, "{fewest}");
+    assert!(rate(&json(&format!("bloom --items 1e6 --bits {} --hashes 7", bits - 100))) > 0.01);
+    // The same bits hold as many keys, and not one in a thousand more.
+    let most = json(&format!("bloom --bits {bits} --rate 0.01"));
+    assert!((1_000_000..1_001_000).contains(&whole(&most, "items")), "{most}");
+    assert!(rate(&most) <= 0.01);
+    assert!(rate(&json(&format!("bloom --bits {bits} --items {}", whole(&most, "items") + 1000))) > 0.01);
+    // With hashes that are not the best: 3 need n·3/−ln(1 − 0.01^(1/3)) = 12.364 bits per key.
+    let three = json("bloom --items 1e6 --rate 0.01 --hashes 3");
+    assert!((12_360_000..12_370_000).contains(&whole(&three, "bits")), "{three}");
+    let three = json("bloom --bits 12370000 --rate 0.01 --hashes 3");
+    assert!((999_900..1_001_000).contains(&whole(&three, "items")), "{three}");
+    // With 16 bits per key, 3 hashes err for 0.0050 and 2 for 0.0138.
+    assert_eq!(whole(&json("bloom --items 1e6 --bits 16e6 --rate 0.01"), "hashes"), 3);
+    // The textbook is lower, and far from the exact rate in a tiny filter.
+    let tiny = json("bloom --items 4 --bits 16 --hashes 3");
+    assert!(real(&tiny, "false_positive_textbook") < rate(&tiny), "{tiny}");
+
+    let refusal = refused("bloom --items 1e6 --bits 4e6 --rate 0.01");
+    // 4 bits per key: 0.1469 is the lowest rate.
+    assert!(refusal.contains("allow rate 1.469e-1 instead of 1.000e-2, or bits 95"), "{refusal}");
+    assert!(refused("bloom --items 1e6 --bits 4e6 --rate 0.01 --hashes 3").contains("leave one out"));
+    assert!(refused("bloom --rate 0.01").contains("--items"));
+    assert!(refused("bloom --items 10 --rate 2").contains("between 0 and 1"));
+    assert!(refused("bloom --bits 1 --rate 1e-9").contains("allow a rate of"));
+    // No number of bits that a filter can have lets one hash reach 10^-12 for a million keys.
+    assert!(refused("bloom --items 1e6 --rate 1e-12 --hashes 1").contains("--hashes"));
+    let csv = done(Path::new("."), "bloom --items 1e6 --sweep rate=0.001..0.1 --log --steps 3");
+    assert!(csv.lines().count() == 4 && csv.starts_with("rate,items,bits,"), "{csv}");
+}
+
+/// A static set has a structure of its own, if it reaches the rate.
+#[test]
+fn a_static_filter_is_added_to_the_answer() {
+    // 1.05 cells of 15 bits per key; four of them are compared with 2^15 − 1 fingerprints.
+    let solved = json("solve filter --items 1e6 --rate 1.2e-4 --static");
+    assert_eq!(solved["static_structure"], "PlacedFilter");
+    assert_eq!(real(&solved, "static_bits_per_key"), 15.75);
+    assert!((real(&solved, "static_false_positive") - 4.0 / 1.05 / 32_767.0).abs() < 1e-8, "{solved}");
+    assert!(json("solve filter --items 1e6 --rate 1.2e-4")["static_structure"].is_null());
+    // 32 bits are the most.
+    assert!(json("solve filter --items 1e6 --rate 1e-10 --static")["static_structure"].is_null());
+    assert!(refused("solve filter --items 10 --rate 0.1 --static --delete").contains("cannot be used with"));
+    let folder = tempfile::tempdir().unwrap();
+    done(folder.path(), "solve filter --items 1e4 --rate 0.01 --delete --plot filters.svg");
+    let image = fs::read_to_string(folder.path().join("filters.svg")).unwrap();
+    assert!(["the limit", "LineFilter", "this solution"].iter().all(|name| image.contains(name)));
 }

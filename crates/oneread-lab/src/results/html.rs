@@ -15,7 +15,7 @@ use crate::verdict::STANDARD_ERRORS;
 use crate::{Paper, Verdict};
 
 const STYLE: &str = "\
-:root { --paper: #fff; --ink: #1c2430; --soft: #5b6675; --line: #d5dae1; --c0: #0b62a8; --c1: #c4510a; --c2: #1d7a4c; --c4: #94760a }
+:root { --paper: #fff; --ink: #1c2430; --soft: #5b6675; --line: #d5dae1; --c0: #0b62a8; --c1: #c4510a; --c2: #1d7a4c; --c4: #826700 }
 @media (prefers-color-scheme: dark) {
   :root { --paper: #14181f; --ink: #e6eaf0; --soft: #a3adba; --line: #333b47; --c0: #6fb3f2; --c1: #f0965a; --c2: #5fc793; --c4: #dcc04f }
 }
@@ -60,10 +60,16 @@ ul { padding-left: 1.2rem } li { margin: .35rem 0; max-width: 50rem }
 }
 ";
 
-/// The page.
+/// The style sheet of the page.
 #[must_use]
-pub fn page(results: &Results) -> String {
-    let Results { version, claims, answers, .. } = results;
+pub fn style() -> String {
+    format!("{}{STYLE}", svg::STYLE)
+}
+
+/// The page without its frame, for a page that has the [`style`].
+#[must_use]
+pub fn body(results: &Results) -> String {
+    let Results { claims, answers, .. } = results;
     let mut body = front(results);
     for (paper, of_paper) in by_paper(claims) {
         body += &section(paper, &of_paper);
@@ -72,15 +78,21 @@ pub fn page(results: &Results) -> String {
         body += "<h2 id=\"questions\">Open questions, answered</h2>";
         body += &answers.iter().map(question).collect::<String>();
     }
-    body += &end(results);
+    body + &end(results)
+}
+
+/// The page.
+#[must_use]
+pub fn page(results: &Results) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
          <link rel=\"icon\" href=\"data:,\">\
-         <title>The papers' claims, judged by oneread {}</title>\n<style>\n{}{STYLE}</style></head>\n\
-         <body><main>\n{body}\n</main></body></html>\n",
-        escaped(version),
-        svg::STYLE,
+         <title>The papers' claims, judged by oneread {}</title>\n<style>\n{}</style></head>\n\
+         <body><main>\n{}\n</main></body></html>\n",
+        escaped(&results.version),
+        style(),
+        body(results),
     )
 }
 

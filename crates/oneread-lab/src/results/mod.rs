@@ -84,6 +84,14 @@ impl Results {
         Self { version: env!("CARGO_PKG_VERSION").to_owned(), run, claims, answers }
     }
 
+    /// The results that this version was published with, of `docs/results.json`.
+    ///
+    /// # Errors
+    /// If the sources were copied without that file.
+    pub fn published() -> Result<Self, serde_json::Error> {
+        serde_json::from_str(include_str!("../../results.json"))
+    }
+
     /// Whether no claim fails and every question is answered; this determines the command's exit
     /// code.
     #[must_use]

@@ -93,6 +93,13 @@ impl<'a> View<'a> {
         if checksum(&bytes[SEGMENT..]) != long_at(bytes, 0) {
             return Err("its checksum is wrong");
         }
+        Self::open_verified(bytes, place)
+    }
+
+    /// Like [`open`](Self::open), for a page whose checksum was right before.
+    #[inline]
+    pub(crate) fn open_verified(bytes: &'a [u8], place: Place) -> Result<Self, &'static str> {
+        let bytes: &[u8; PAGE] = bytes.try_into().map_err(|_| "it has not the length of a page")?;
         if word_at(bytes, SEGMENT) != place.segment || word_at(bytes, PLACE) != place.packed() {
             return Err("it is another page");
         }

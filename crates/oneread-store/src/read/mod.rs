@@ -66,6 +66,16 @@ pub trait ReadAt: Send + Sync {
     /// error of the medium.
     fn read_at<'a>(&'a self, offset: u64, length: usize, scratch: &'a mut Vec<u8>) -> io::Result<&'a [u8]>;
 
+    /// Returns a page that the reader [keeps](Self::keep) in memory. Its checksum is not verified
+    /// again. Keeps none by default.
+    fn kept(&self, _offset: u64) -> Option<&[u8]> {
+        None
+    }
+
+    /// Offers a page, whose checksum is right, to a reader that keeps pages in memory. Does nothing
+    /// by default.
+    fn keep(&self, _offset: u64, _page: &[u8]) {}
+
     /// Keeps others from making the sealed store in these bytes live while this reader exists. Does
     /// nothing by default: for bytes that nobody changes.
     fn hold(&self) -> Hold {
@@ -99,6 +109,15 @@ impl<R: ReadAt + ?Sized> ReadAt for &R {
         (**self).read_at(offset, length, scratch)
     }
 
+    #[inline]
+    fn kept(&self, offset: u64) -> Option<&[u8]> {
+        (**self).kept(offset)
+    }
+
+    fn keep(&self, offset: u64, page: &[u8]) {
+        (**self).keep(offset, page);
+    }
+
     fn hold(&self) -> Hold {
         (**self).hold()
     }
@@ -116,6 +135,15 @@ impl<R: ReadAt + ?Sized> ReadAt for Box<R> {
     #[inline]
     fn read_at<'a>(&'a self, offset: u64, length: usize, scratch: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
         (**self).read_at(offset, length, scratch)
+    }
+
+    #[inline]
+    fn kept(&self, offset: u64) -> Option<&[u8]> {
+        (**self).kept(offset)
+    }
+
+    fn keep(&self, offset: u64, page: &[u8]) {
+        (**self).keep(offset, page);
     }
 
     fn hold(&self) -> Hold {

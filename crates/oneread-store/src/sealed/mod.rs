@@ -239,16 +239,18 @@ impl<R: ReadAt> Sealed<R> {
 
     /// Reads a page.
     fn view<'a>(&'a self, number: u64, place: Place, scratch: &'a mut Vec<u8>) -> Result<View<'a>, Error> {
-        let bytes =
-            self.reader.read_at(Header::page_at(number), PAGE, scratch).map_err(|error| {
-                match error.kind() {
-                    io::ErrorKind::UnexpectedEof => {
-                        Error::Page { page: number, what: "the file ends before it" }
-                    }
-                    _ => Error::io("read a page")(error),
-                }
-            })?;
-        View::open(bytes, place).map_err(|what| Error::Page { page: number, what })
+        let at = Header::page_at(number);
+        let damaged = |what| Error::Page { page: number, what };
+        if let Some(page) = self.reader.kept(at) {
+            return View::open_verified(page, place).map_err(damaged);
+        }
+        let bytes = self.reader.read_at(at, PAGE, scratch).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => Error::Page { page: number, what: "the file ends before it" },
+            _ => Error::io("read a page")(error),
+        })?;
+        let view = View::open(bytes, place).map_err(damaged)?;
+        self.reader.keep(at, bytes);
+        Ok(view)
     }
 
     /// Reads a large value.
