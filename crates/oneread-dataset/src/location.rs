@@ -1,6 +1,7 @@
 //! Where a dataset lies: an object store and a prefix, or a local folder.
 
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -110,15 +111,17 @@ impl Location {
         Ok((got.bytes().await.map_err(Error::remote("read", object))?, tag))
     }
 
-    /// Writes a document that must not exist yet. Returns its checksum, or `None` if it exists.
+    /// Writes a document that must not exist yet. Returns its checksum, or `None` if another one
+    /// exists. If the very same one exists, the answer to a first attempt was lost.
     pub(crate) async fn create(&self, object: &Path, document: &impl Serialize) -> Result<Option<u64>> {
-        let bytes = document::encode(document);
-        let checksum = document::checksum(&bytes);
+        let written = Bytes::from(document::encode(document));
+        let checksum = document::checksum(&written);
         let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
-        match self.store.put_opts(object, bytes.into(), options).await {
+        match self.store.put_opts(object, written.clone().into(), options).await {
             Ok(_) => Ok(Some(checksum)),
             Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }) => {
-                Ok(None)
+                let (found, _) = self.whole(object, GetOptions::default()).await?;
+                Ok((found == written).then_some(checksum))
             }
             Err(error) => Err(Error::remote("write", object)(error)),
         }
@@ -129,6 +132,18 @@ impl Location {
         match self.store.delete(object).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(Error::remote("remove", object)(error)),
+        }
+    }
+
+    /// Removes what writers that were killed left in a local folder, under names that no listing
+    /// shows; elsewhere there are no folders.
+    pub(crate) async fn remove_folder(&self, name: &str) -> Result<()> {
+        let Some(folder) = self.folder.as_ref().map(|folder| folder.join(name)) else { return Ok(()) };
+        let path = folder.clone();
+        match tokio::task::spawn_blocking(move || std::fs::remove_dir_all(path)).await {
+            Ok(Err(error)) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Ok(removed) => removed.map_err(Error::file("remove", folder)),
+            Err(lost) => Err(Error::file("remove", folder)(io::Error::other(lost))),
         }
     }
 

@@ -6,6 +6,7 @@ mod common;
 mod faults;
 mod probe;
 mod publish;
+mod races;
 mod requests;
 mod s3;
 mod versions;
