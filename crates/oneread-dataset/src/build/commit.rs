@@ -74,7 +74,7 @@ impl Dataset {
         let options = GetOptions { range: Some(first), ..GetOptions::default() };
         let got =
             self.location.store.get_opts(&object, options).await.map_err(Error::remote("read", &object))?;
-        let (size, tag) = (got.meta.size, got.meta.e_tag.clone());
+        let size = got.meta.size;
         let header = got.bytes().await.map_err(Error::remote("read", &object))?;
         let damaged = |error: oneread_store::Error| Error::damaged(&object, error);
         let range = Guides::range(&header).map_err(damaged)?;
@@ -85,7 +85,7 @@ impl Dataset {
             let what = format!("it has {size} bytes, its header says {}", range.end);
             return Err(Error::damaged(&object, what));
         }
-        let (section, tag) = self.location.range(&object, range, size, tag).await?;
+        let (section, tag) = self.location.range(&object, range, size, None).await?;
         let guides = Guides::open(&header, &section).map_err(damaged)?;
         if guides.pages() > 0 {
             // A writer that asked no `shard_of` shows on any page.

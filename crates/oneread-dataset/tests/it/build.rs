@@ -177,3 +177,27 @@ async fn splitting_spills_and_keeps_the_last_value() {
     assert_eq!(snapshot.get(&key(77)).await.unwrap().unwrap(), &b"2"[..]);
     assert!(matches!(build(&dataset, "v", 1, 1).await, Err(Error::VersionExists { .. })));
 }
+
+/// A process may have 256 files open on some systems: neighbouring shards share one.
+#[tokio::test]
+async fn many_shards_need_few_files() {
+    let (dataset, _) = probed();
+    let draft = dataset.begin(&DraftOptions::new().version("v").shards(600)).await.unwrap();
+    let mut splitter = Splitter::new(&draft, &SplitterOptions::new(writer_options()));
+    for number in 0..3000 {
+        splitter.insert(&key(number), &value("v", number)).unwrap();
+    }
+    #[cfg(target_os = "linux")]
+    {
+        let files = std::fs::read_dir("/proc/self/fd").unwrap().count();
+        // Other tests run at the same time, with a few files each.
+        assert!(files < 600, "{files} files are open");
+    }
+    let manifest = splitter.finish(&dataset, |_| {}).await.unwrap();
+    assert_eq!((manifest.items, manifest.shard_count()), (3000, 600));
+    let snapshot = dataset.open_version("v", &ReadOptions::new()).await.unwrap();
+    for number in 0..3000 {
+        assert_eq!(snapshot.get(&key(number)).await.unwrap().unwrap(), value("v", number));
+    }
+    assert!(dataset.verify(Some("v"), |_| {}).await.unwrap().damage.is_empty());
+}
