@@ -4,6 +4,7 @@ mod bad;
 mod build;
 mod common;
 mod faults;
+mod golden;
 mod http;
 mod probe;
 mod publish;
