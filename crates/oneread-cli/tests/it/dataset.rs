@@ -231,9 +231,9 @@ mod with {
             let now = now["version"].as_str().unwrap().to_owned();
             assert!(now == current || now == version, "{now} after {current} and {version}");
             if now == version {
-                new += 1
+                new += 1;
             } else {
-                old += 1
+                old += 1;
             }
             current = now;
             assert!(done(&folder, "verify set").contains("is whole: 4 shards, 3,000 keys"));
