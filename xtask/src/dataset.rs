@@ -162,6 +162,11 @@ fn peak_mib(status: &Path) -> Option<f64> {
     Some(line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok()? / 1024.0)
 }
 
+/// What the page says about its figures.
+const NOTE: &str = "The process of each build is the whole command, whose peak memory Linux tells; the writer\n\
+    of a shard has 128 MiB for its records. In a folder a lookup reads a file in one step, where\n\
+    `object_store` takes two.";
+
 /// `cargo xtask bench dataset`: prints a page of `docs/measured`.
 pub(crate) fn bench(is_quick: bool) -> Result<()> {
     Need::Python.ensure("bench dataset")?;
@@ -188,7 +193,7 @@ pub(crate) fn bench(is_quick: bool) -> Result<()> {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let peak = |built: &Built| built.peak_mib.map_or("not known".to_owned(), |peak| format!("{peak:.0} MiB"));
     println!("## dataset: builds, requests and memory of datasets\n");
-    println!("{cpus} cores; commit {}.\n", String::from_utf8_lossy(&commit.stdout).trim());
+    println!("{cpus} cores; commit {}. {NOTE}\n", String::from_utf8_lossy(&commit.stdout).trim());
     println!("| build | time | peak memory |\n| --- | --- | --- |");
     println!("| {keys} keys in 64 shards, one process | {:.0} s | {} |", large.seconds, peak(&large));
     println!("| the writer of one such shard | {:.1} s | {} |\n", writer.seconds, peak(&writer));

@@ -25,7 +25,7 @@ struct Checked {
 impl Dataset {
     /// Finishes a version: checks that the guides of every shard are whole and belong to it, and
     /// writes the manifest. Nothing becomes current before [`publish`](Self::publish). Committing
-    /// the same shards again changes nothing, so that whoever had no answer can try again.
+    /// the same shards again changes nothing, so that a client without an answer can try again.
     ///
     /// # Errors
     /// [`Error::Missing`] or [`Error::Damaged`] names the shard that is missing or wrong;

@@ -39,7 +39,7 @@ async fn a_version_without_all_its_shards_is_not_finished() {
     dataset.upload(&writer.finish().unwrap()).await.unwrap();
     let manifest = dataset.commit(&draft).await.unwrap();
     assert_eq!((manifest.items, manifest.shard_count()), (0, 3));
-    // Again, as whoever had no answer would do.
+    // Again, as a client without an answer would do.
     assert_eq!(dataset.commit(&draft).await.unwrap(), manifest);
     // Readers may use the shards from now on.
     let mut writer = ShardWriter::new(&draft, 1, &writer_options()).unwrap();
