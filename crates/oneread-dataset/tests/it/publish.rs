@@ -132,7 +132,7 @@ async fn lookups_go_on_while_versions_change() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "long: about 30 s, a million lookups"]
+#[ignore = "long: about 10 s, a million lookups"]
 async fn a_million_lookups_go_on_while_a_hundred_versions_change() {
     lookups_meanwhile(1_000_000, 100).await;
 }
