@@ -7,14 +7,18 @@ use crate::shell::{cargo, step};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Arguments for the benches: subjects (`hash`, `filters`, `plan`, …), `--quick`, `--out DIR`,
-    /// `--list`. The subject `redis` starts its own server and runs alone.
+    /// `--list`. The subjects `redis` and `dataset` start servers of their own and run alone.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     rest: Vec<String>,
 }
 
 pub(crate) fn run(args: Args) -> Result<()> {
+    let is_quick = args.rest.iter().any(|argument| argument == "--quick");
+    if args.rest.first().is_some_and(|subject| subject == "dataset") {
+        return crate::dataset::bench(is_quick);
+    }
     if args.rest.first().is_some_and(|subject| subject == "redis") {
-        return crate::redis::bench(args.rest.iter().any(|argument| argument == "--quick"));
+        return crate::redis::bench(is_quick);
     }
     step("bench", cargo(["run", "--release", "-p", "oneread-bench", "--"]).args(args.rest))
 }

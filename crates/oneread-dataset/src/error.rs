@@ -114,6 +114,11 @@ impl Error {
         }
     }
 
+    pub(crate) fn retired(version: &str) -> Self {
+        let what = "was removed by `gc`, or is being removed: its name cannot be used again".to_owned();
+        Self::Held { version: version.to_owned(), what }
+    }
+
     pub(crate) fn damaged(object: &Path, what: impl fmt::Display) -> Self {
         Self::Damaged { object: object.to_string(), what: what.to_string() }
     }

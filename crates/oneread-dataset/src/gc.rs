@@ -6,6 +6,9 @@
 //!
 //! - *They read the pointer before.* Then their swap fails: the pointer has changed.
 //! - *They read it after.* Then they see that the version is retired, and refuse.
+//!
+//! Retired names stay in the pointer, and no version of such a name begins again. So a collection
+//! that is slow, or goes on after another one, never removes what was built later.
 
 use std::time::Duration;
 
@@ -118,11 +121,7 @@ impl Dataset {
             collected.bytes = doomed.iter().flat_map(|(_, objects)| objects).map(|object| object.size).sum();
             return Ok(collected);
         }
-        let mut retiring = pointer.clone();
-        retiring.sequence += 1;
-        retiring.retired = names().collect();
-        retiring.history.retain(|former| !retiring.retired.contains(&former.version));
-        retiring.swap(location, seen).await?;
+        pointer.retiring(names()).swap(location, seen).await?;
         let pins = self.pins().await?;
         for (name, objects) in doomed {
             if pins.iter().any(|(_, version)| *version == name) {
@@ -135,6 +134,7 @@ impl Dataset {
                 location.remove(&object.location).await?;
                 collected.bytes += object.size;
             }
+            location.remove_folder(&format!("versions/{name}")).await?;
             collected.removed.push(name);
         }
         Ok(collected)

@@ -3,15 +3,16 @@
 //! # Invariants
 //! 1. The pointer changes only by [`Pointer::swap`], which fails if anybody else changed it since
 //!    it was read: by a conditional put, or by a rename under a lock on local folders.
-//! 2. A version that is listed as *retired* is never made current. Garbage collection retires a
-//!    version before it removes any of its objects, so the pointer never names a version that is
-//!    being removed.
+//! 2. A version that is listed as *retired* is never made current, and its name is never used
+//!    again. Garbage collection retires a version before it removes any of its objects, so the
+//!    pointer never names a version that is being removed.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path as FilePath;
 
 use object_store::{GetOptions, PutMode, PutOptions, UpdateVersion};
+use oneread::hash::Portable;
 use serde::{Deserialize, Serialize};
 
 use crate::document::{self, hex_number};
@@ -25,7 +26,10 @@ pub(crate) const NAME: &str = "current";
 /// The lock of the pointer on local folders.
 const LOCK: &str = "current.lock";
 
-/// The most former versions that are remembered.
+/// The next pointer on local folders, while it is written under the lock.
+const NEXT: &str = "current.next";
+
+/// The most former versions that are remembered, and the most retired ones.
 const MAX_HISTORY: usize = 1000;
 
 /// The content of the pointer.
@@ -42,8 +46,11 @@ pub(crate) struct Pointer {
     pub(crate) published: u64,
     /// The versions that were current before, the latest first.
     pub(crate) history: Vec<Former>,
-    /// Versions that are being removed.
+    /// Versions that were removed, or are being removed, the latest first.
     pub(crate) retired: Vec<String>,
+    /// A random number, by which a writer knows its own pointer.
+    #[serde(default, with = "hex_number")]
+    change: u64,
 }
 
 /// A version that was current.
@@ -82,18 +89,41 @@ impl Pointer {
             published: now,
             history,
             retired: before.map_or_else(Vec::new, |before| before.retired.clone()),
+            change: Portable::random().seed(),
         }
+    }
+
+    /// The pointer that retires some versions after this one.
+    pub(crate) fn retiring(&self, versions: impl Iterator<Item = String>) -> Self {
+        let mut retired: Vec<String> = versions.collect();
+        let before = self.retired.iter().filter(|before| !retired.contains(before)).cloned();
+        let before: Vec<String> = before.collect();
+        retired.extend(before);
+        let history = self.history.iter().filter(|former| !retired.contains(&former.version)).cloned();
+        let history = history.collect();
+        retired.truncate(MAX_HISTORY);
+        let (sequence, change) = (self.sequence + 1, Portable::random().seed());
+        Self { sequence, history, retired, change, ..self.clone() }
+    }
+
+    /// Reports whether a version was removed, or is being removed.
+    pub(crate) fn is_retired(&self, version: &str) -> bool {
+        self.retired.iter().any(|retired| retired == version)
     }
 
     /// Reads the pointer, if there is one.
     pub(crate) async fn read(location: &Location) -> Result<(Option<Self>, Seen)> {
-        Ok(match Self::read_since(location, None).await? {
-            Some((pointer, seen, _)) => (Some(pointer), seen),
-            None => (None, Seen::Nothing),
-        })
+        match Self::read_since(location, None).await {
+            Ok(Some((pointer, seen, _))) => Ok((Some(pointer), seen)),
+            Ok(None) | Err(Error::Missing { .. }) => Ok((None, Seen::Nothing)),
+            Err(error) => Err(error),
+        }
     }
 
-    /// Reads the pointer, its state and its tag. `None` if there is none, or if it still has `tag`.
+    /// Reads the pointer, its state and its tag; `None` if it still has `tag`.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] if there is none.
     pub(crate) async fn read_since(
         location: &Location,
         tag: Option<String>,
@@ -102,9 +132,7 @@ impl Pointer {
         let options = GetOptions { if_none_match: tag, ..GetOptions::default() };
         let got = match location.store.get_opts(&object, options).await {
             Ok(got) => got,
-            Err(object_store::Error::NotFound { .. } | object_store::Error::NotModified { .. }) => {
-                return Ok(None);
-            }
+            Err(object_store::Error::NotModified { .. }) => return Ok(None),
             Err(error) => return Err(Error::remote("read", &object)(error)),
         };
         if got.meta.size > document::MAX_BYTES {
@@ -147,7 +175,14 @@ impl Pointer {
                 object_store::Error::AlreadyExists { .. }
                 | object_store::Error::Precondition { .. }
                 | object_store::Error::NotFound { .. },
-            ) => Err(Error::Conflict { object: object.to_string() }),
+            ) => {
+                // The answer to the first attempt may have been lost, and the second one then met
+                // what the first one wrote.
+                match Self::read(location).await? {
+                    (Some(now), _) if now == *self => Ok(()),
+                    _ => Err(Error::Conflict { object: object.to_string() }),
+                }
+            }
             Err(object_store::Error::NotImplemented { .. } | object_store::Error::NotSupported { .. }) => {
                 Err(Error::Unsupported {
                     what: format!("{} cannot swap {NAME} safely: it has no conditional put", location.url()),
@@ -180,13 +215,20 @@ fn swap_file(folder: &FilePath, bytes: &[u8], seen: &Seen) -> Result<bool> {
         return Ok(false);
     }
     let write = || {
-        let mut file = tempfile::Builder::new().prefix(".oneread-").tempfile_in(folder)?;
+        let next = folder.join(NEXT);
+        // A process that was killed may have left one; the lock is ours.
+        match fs::remove_file(&next) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = File::options().write(true).create_new(true).open(&next)?;
         file.write_all(bytes)?;
         // Others who could read what it replaces can read it.
-        let permissions = fs::metadata(&path).or_else(|_| fs::metadata(&lock_path))?.permissions();
-        file.as_file().set_permissions(permissions)?;
-        file.as_file().sync_all()?;
-        file.persist(&path).map_err(|error| error.error)?;
+        if let Ok(before) = fs::metadata(&path) {
+            file.set_permissions(before.permissions())?;
+        }
+        file.sync_all()?;
+        fs::rename(&next, &path)?;
         #[cfg(unix)]
         File::open(folder)?.sync_all()?;
         Ok(true)

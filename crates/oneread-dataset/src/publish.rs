@@ -23,8 +23,8 @@ impl Dataset {
         // In this order: collection retires a version before it removes its manifest.
         let (before, seen) = Pointer::read(&self.location).await?;
         let (_, checksum) = manifest(&self.location, version).await?;
-        if before.as_ref().is_some_and(|before| before.retired.iter().any(|retired| retired == version)) {
-            return Err(Error::Held { version: version.to_owned(), what: "is being removed".to_owned() });
+        if before.as_ref().is_some_and(|before| before.is_retired(version)) {
+            return Err(Error::retired(version));
         }
         Pointer::after(before.as_ref(), version, checksum, now()).swap(&self.location, seen).await?;
         Ok(before.map(|before| before.version))

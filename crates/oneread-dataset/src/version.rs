@@ -118,8 +118,9 @@ impl Dataset {
         let (pointer, _) = Pointer::read(location).await?;
         let pins = self.pins().await?;
         let listed = location.list("versions").await?;
-        let names: Vec<String> =
-            listed.common_prefixes.iter().filter_map(|prefix| prefix.filename().map(str::to_owned)).collect();
+        let names = listed.common_prefixes.iter().filter_map(|prefix| prefix.filename().map(str::to_owned));
+        // Folders of others are no versions.
+        let names: Vec<String> = names.filter(|name| check(name).is_ok()).collect();
         let read = |name: String| async {
             let read = manifest(location, &name).await;
             Ok::<_, Error>((name, read))
@@ -181,9 +182,9 @@ impl Dataset {
         // Collection retires a version first, then looks at the pins: one of the two sees the
         // other.
         let (pointer, _) = Pointer::read(&self.location).await?;
-        if pointer.is_some_and(|pointer| pointer.retired.iter().any(|retired| retired == version)) {
+        if pointer.is_some_and(|pointer| pointer.is_retired(version)) {
             self.location.remove(&object).await?;
-            return Err(Error::Held { version: version.to_owned(), what: "is being removed".to_owned() });
+            return Err(Error::retired(version));
         }
         Ok(())
     }

@@ -150,8 +150,8 @@ grow with the rows. Nobody reads the version before it is published. A build tha
         /// reader's memory per key, 0.1 takes 0.68.
         #[arg(long, value_name = "P", default_value_t = DEFAULT_RATE, value_parser = rate)]
         pub(crate) rate: f64,
-        /// About how much memory to use, besides a byte per key of the largest shard.
-        #[arg(long, value_name = "BYTES", default_value = "256M", value_parser = memory)]
+        /// About how much memory the writer of a shard uses, besides a byte per key of the shard.
+        #[arg(long, value_name = "BYTES", default_value = "128M", value_parser = memory)]
         pub(crate) memory: u64,
         /// The folder of temporary files, with room for all rows [default: the system's].
         #[arg(long, value_name = "DIR")]
@@ -205,6 +205,9 @@ If somebody else publishes at the same time, one of the two wins, and the other 
         pub(crate) name: String,
         /// The version.
         pub(crate) version: String,
+        /// Prints one JSON document.
+        #[arg(long)]
+        pub(crate) json: bool,
     }
 
     #[derive(clap::Args)]
@@ -213,6 +216,9 @@ If somebody else publishes at the same time, one of the two wins, and the other 
         pub(crate) url: String,
         /// The name of the pin.
         pub(crate) name: String,
+        /// Prints one JSON document.
+        #[arg(long)]
+        pub(crate) json: bool,
     }
 
     #[derive(clap::Args)]
@@ -238,7 +244,8 @@ another one took its place.")]
 
     #[derive(clap::Args)]
     #[command(after_help = "\
-Rows come in the order of the keys, an object on a line. Absent keys print nothing, and are named on stderr.
+Rows come in the order of the keys, an object on a line. Absent keys print nothing, and are named on stderr. With --json the
+rows are one list, with null for an absent key.
 
 Exit codes: 0 all keys are there, 1 one is not, 2 bad use or a failure.")]
     pub(crate) struct Get {
@@ -259,6 +266,9 @@ Exit codes: 0 all keys are there, 1 one is not, 2 bad use or a failure.")]
         /// Prints the bytes of each value and a newline, instead of JSON.
         #[arg(long)]
         pub(crate) raw: bool,
+        /// Prints one JSON document: a list of rows.
+        #[arg(long, conflicts_with = "raw")]
+        pub(crate) json: bool,
     }
 
     #[derive(clap::Args)]

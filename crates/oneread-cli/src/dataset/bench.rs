@@ -12,12 +12,12 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 
-use super::{at, open};
+use super::{at, open, spinner};
 use crate::args::dataset::Bench;
 use crate::output::{Align, print, print_json, table};
 
 /// Pages to draw stored keys from, at most: each holds dozens.
-const PAGES: u64 = 1000;
+const PAGES: u64 = 10_000;
 
 /// The bytes of a raw request: those of a page.
 const PAGE: u64 = 4096;
@@ -49,7 +49,9 @@ struct Report {
 
 pub(super) fn run(args: &Bench) -> Result<()> {
     let (dataset, waiting) = at(&args.url)?;
+    let spinner = spinner("looking up keys")?;
     let report = waiting.on(measure(args, &dataset))?;
+    spinner.finish_and_clear();
     if args.json {
         return print_json(&report);
     }
@@ -96,7 +98,7 @@ async fn measure(args: &Bench, dataset: &Dataset) -> Result<Report> {
     let snapshot = open(dataset, version, &single).await?;
     let open_seconds = start.elapsed().as_secs_f64();
     let mut random = Pcg64Mcg::seed_from_u64(args.seed);
-    let hits = draw(&snapshot, args.lookups as usize, &mut random).await?;
+    let hits = draw(&snapshot, args.lookups as usize, in_flight, &mut random).await?;
     let misses: Vec<Vec<u8>> = (0..args.lookups)
         .map(|number| format!("absent {number} {:016x}", random.next_u64()).into())
         .collect();
@@ -140,18 +142,26 @@ async fn measure(args: &Bench, dataset: &Dataset) -> Result<Report> {
 }
 
 /// Draws stored keys from random pages.
-async fn draw(snapshot: &Snapshot, wanted: usize, random: &mut Pcg64Mcg) -> Result<Vec<Vec<u8>>> {
+async fn draw(
+    snapshot: &Snapshot,
+    wanted: usize,
+    in_flight: usize,
+    random: &mut Pcg64Mcg,
+) -> Result<Vec<Vec<u8>>> {
     let shards = snapshot.manifest().shard_count();
     let mut pages = HashSet::new();
-    let mut keys = Vec::new();
     for _ in 0..PAGES.min(wanted as u64) {
         let shard = (random.next_u64() % u64::from(shards)) as u32;
         let in_shard = snapshot.pages_of(shard).await?;
-        let page = random.next_u64() % in_shard.max(1);
-        if in_shard > 0 && pages.insert((shard, page)) {
-            keys.extend(snapshot.keys_on(shard, page).await?);
+        if in_shard > 0 {
+            pages.insert((shard, random.next_u64() % in_shard));
         }
     }
+    let mut pages: Vec<_> = pages.into_iter().collect();
+    pages.sort_unstable();
+    let read = pages.into_iter().map(|(shard, page)| snapshot.keys_on(shard, page));
+    let keys: Vec<Vec<Vec<u8>>> = stream::iter(read).buffered(in_flight).try_collect().await?;
+    let mut keys = keys.concat();
     if keys.is_empty() {
         bail!("the version has no keys to look up");
     }
@@ -187,15 +197,16 @@ async fn lookups(
     Ok((times, all))
 }
 
-/// `get_many` of keys on different pages, and raw requests for as many other pages: the number, and
-/// both times. In alternating rounds, so that neither has the warmer cache.
+/// `get_many` of keys on different pages, and raw requests for the same pages: the number of each,
+/// and the median times of a round. Rounds alternate, after one that does not count, so that
+/// neither has the warmer cache.
 async fn beside_raw(
     dataset: &Dataset,
     snapshot: &Snapshot,
     keys: &[Vec<u8>],
     in_flight: usize,
 ) -> Result<(usize, Duration, Duration)> {
-    const ROUNDS: usize = 5;
+    const ROUNDS: usize = 9;
     let mut seen = HashSet::new();
     let mut chosen = Vec::new();
     let mut ranges = Vec::new();
@@ -208,25 +219,30 @@ async fn beside_raw(
             ranges.push((snapshot.object(shard).clone(), range));
         }
     }
-    let (mut many_time, mut raw_time) = (Duration::ZERO, Duration::ZERO);
+    let (mut many_times, mut raw_times) = (Vec::new(), Vec::new());
     let store = dataset.object_store();
-    for _ in 0..ROUNDS {
+    for _ in 0..=ROUNDS {
         let start = Instant::now();
         let raw = stream::iter(&ranges).map(|(object, range)| store.get_range(object, range.clone()));
         let bytes: usize = raw
             .buffer_unordered(in_flight)
             .try_fold(0, |sum, page| async move { Ok(sum + page.len()) })
             .await?;
-        raw_time += start.elapsed();
+        raw_times.push(start.elapsed());
         if bytes != ranges.len() * PAGE as usize {
             bail!("a raw request brought fewer bytes");
         }
         let start = Instant::now();
         let values = snapshot.get_many(&chosen).await?;
-        many_time += start.elapsed();
+        many_times.push(start.elapsed());
         if values.iter().any(Option::is_none) {
             bail!("a lookup gave a wrong answer");
         }
     }
-    Ok((ROUNDS * chosen.len(), many_time, raw_time))
+    let median = |times: &mut [Duration]| {
+        let times = &mut times[1..];
+        times.sort_unstable();
+        times[times.len() / 2]
+    };
+    Ok((chosen.len(), median(&mut many_times), median(&mut raw_times)))
 }

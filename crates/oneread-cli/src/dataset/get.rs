@@ -23,16 +23,23 @@ pub(super) fn run(args: &Get) -> Result<Outcome> {
     // A few keys need the guides of their own shards only.
     options = options.lazy(!args.stdin && args.keys.len() < 16);
     let snapshot = waiting.on(open(&dataset, args.version.as_deref(), &options))?;
-    let mut absent = 0;
+    let (mut absent, mut printed) = (0, 0u64);
     let mut print = |keys: &[&[u8]]| -> Result<()> {
         for keys in keys.chunks(TOGETHER) {
             let encoded = keys.iter().map(|key| encoded(&snapshot, key)).collect::<Result<Vec<_>>>()?;
             let values = waiting.on(snapshot.get_many(&encoded))?;
             let mut out = Vec::new();
             for ((key, shown), value) in encoded.iter().zip(keys).zip(values) {
+                if args.json {
+                    out.extend_from_slice(if printed == 0 { b"[\n" } else { b",\n" });
+                }
+                printed += 1;
                 let Some(value) = value else {
                     absent += 1;
                     eprintln!("absent: {}", shown.escape_ascii());
+                    if args.json {
+                        out.extend_from_slice(b"null");
+                    }
                     continue;
                 };
                 if args.raw {
@@ -40,7 +47,9 @@ pub(super) fn run(args: &Get) -> Result<Outcome> {
                 } else {
                     out.extend_from_slice(snapshot.schema().to_json(key, &value)?.as_bytes());
                 }
-                out.push(b'\n');
+                if !args.json {
+                    out.push(b'\n');
+                }
             }
             let mut stdout = io::stdout().lock();
             stdout.write_all(&out).and_then(|()| stdout.flush()).context("cannot write the output")?;
@@ -54,6 +63,9 @@ pub(super) fn run(args: &Get) -> Result<Outcome> {
         }
     } else {
         print(&args.keys.iter().map(|key| key.as_encoded_bytes()).collect::<Vec<_>>())?;
+    }
+    if args.json {
+        crate::output::print(if printed == 0 { "[]" } else { "\n]" })?;
     }
     Ok(if absent > 0 { Outcome::Negative } else { Outcome::Done })
 }

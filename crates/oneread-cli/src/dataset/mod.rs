@@ -27,13 +27,19 @@ pub(crate) fn run(_: &crate::args::Missing) -> anyhow::Result<crate::Outcome> {
 
 #[cfg(feature = "dataset")]
 mod with {
+    use std::time::Duration;
+
     use anyhow::Result;
+    use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
     use oneread_dataset::blocking::Waiting;
     use oneread_dataset::{Dataset, Snapshot};
 
     use super::{bench, build, get, versions};
     use crate::Outcome;
     use crate::args::dataset as args;
+
+    /// The time between two movements of a spinner.
+    const TICK: Duration = Duration::from_millis(200);
 
     pub(crate) fn run(command: &args::Dataset) -> Result<Outcome> {
         let done = |()| Outcome::Done;
@@ -56,6 +62,15 @@ mod with {
         Ok((Dataset::at(url)?, Waiting::new()?))
     }
 
+    /// Shows on a terminal, on stderr, what takes a while.
+    pub(super) fn spinner(what: &'static str) -> Result<ProgressBar> {
+        let spinner = ProgressBar::new_spinner().with_finish(ProgressFinish::AndClear);
+        spinner.set_style(ProgressStyle::with_template("{spinner} {msg}, {elapsed}")?);
+        spinner.set_message(what);
+        spinner.enable_steady_tick(TICK);
+        Ok(spinner)
+    }
+
     /// Opens a version, by default the current one.
     pub(super) async fn open(
         dataset: &Dataset,
@@ -69,4 +84,4 @@ mod with {
     }
 }
 #[cfg(feature = "dataset")]
-use with::{at, open};
+use with::{at, open, spinner};

@@ -49,10 +49,10 @@ pub(super) fn read(path: &Path, args: &Build, progress: &ProgressBar, to: &mut B
         Some(Format::Csv) => Some(store_args::Format::Csv),
         Some(Format::Tsv) => Some(store_args::Format::Tsv),
         Some(Format::Jsonl) => Some(store_args::Format::Jsonl),
-        Some(Format::Parquet) => return tables(path, Format::Parquet, args, to),
-        Some(Format::Arrow) => return tables(path, Format::Arrow, args, to),
+        Some(Format::Parquet) => return tables(path, Format::Parquet, args, progress, to),
+        Some(Format::Arrow) => return tables(path, Format::Arrow, args, progress, to),
         None => match table_format(path)? {
-            Some(format) => return tables(path, format, args, to),
+            Some(format) => return tables(path, format, args, progress, to),
             None => None,
         },
     };
@@ -86,12 +86,20 @@ fn table_format(path: &Path) -> Result<Option<Format>> {
 }
 
 #[cfg(feature = "parquet")]
-fn tables(path: &Path, format: Format, args: &Build, to: &mut Building<'_>) -> Result<()> {
-    super::tables::read(path, format, args, to)
+fn tables(
+    path: &Path,
+    format: Format,
+    args: &Build,
+    progress: &ProgressBar,
+    to: &mut Building<'_>,
+) -> Result<()> {
+    super::tables::read(path, format, args, to)?;
+    progress.inc(std::fs::metadata(path)?.len());
+    Ok(())
 }
 
 #[cfg(not(feature = "parquet"))]
-fn tables(_: &Path, format: Format, _: &Build, _: &mut Building<'_>) -> Result<()> {
+fn tables(_: &Path, format: Format, _: &Build, _: &ProgressBar, _: &mut Building<'_>) -> Result<()> {
     let name = if format == Format::Parquet { "a Parquet" } else { "an Arrow" };
     bail!(
         "it is {name} file, which this build cannot read: `cargo install oneread-cli --features parquet` can"

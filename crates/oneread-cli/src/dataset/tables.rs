@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::BufReader;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -31,20 +32,35 @@ pub(super) fn read(path: &Path, format: Format, args: &Build, to: &mut Building<
     }
     let open = || File::open(path).context("cannot open it");
     if format == Format::Parquet {
-        let reader = ParquetRecordBatchReaderBuilder::try_new(open()?).context("it is no Parquet file")?;
-        return batches(reader.with_batch_size(BATCH).build()?, args, to);
+        let what = "it is no Parquet file";
+        let reader = guarded(|| ParquetRecordBatchReaderBuilder::try_new(open()?).context(what))?;
+        return batches(guarded(|| Ok(reader.with_batch_size(BATCH).build()?))?, args, to);
     }
-    match FileReader::try_new_buffered(open()?, None) {
+    match guarded(|| Ok(FileReader::try_new_buffered(open()?, None)?)) {
         Ok(reader) => batches(reader, args, to),
         // A stream has no footer.
         Err(_) => {
-            let reader = StreamReader::try_new(BufReader::new(open()?), None);
-            batches(reader.context("it is neither an Arrow IPC file nor a stream")?, args, to)
+            let what = "it is neither an Arrow IPC file nor a stream";
+            let reader = guarded(|| StreamReader::try_new(BufReader::new(open()?), None).context(what))?;
+            batches(reader, args, to)
         }
     }
 }
 
-fn batches(reader: impl RecordBatchReader, args: &Build, to: &mut Building<'_>) -> Result<()> {
+/// Calls a reader of others, some of which panic on damaged files.
+fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let done = panic::catch_unwind(AssertUnwindSafe(read));
+    panic::set_hook(hook);
+    done.unwrap_or_else(|panicked| {
+        let text = panicked.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panicked.downcast_ref::<&str>().copied());
+        Err(anyhow!("it is damaged: {}", text.unwrap_or("its reader failed")))
+    })
+}
+
+fn batches(mut reader: impl RecordBatchReader, args: &Build, to: &mut Building<'_>) -> Result<()> {
     let schema = reader.schema();
     let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
     if names.is_empty() {
@@ -67,8 +83,7 @@ fn batches(reader: impl RecordBatchReader, args: &Build, to: &mut Building<'_>) 
     let key = chosen.key.iter().map(|&at| names[at].clone()).collect();
     to.schema(Schema { key, values: values(args, columns.clone()) })?;
     let mut row = 0;
-    for batch in reader {
-        let batch = batch.context("it is damaged")?;
+    while let Some(batch) = guarded(|| reader.next().transpose().context("it is damaged"))? {
         rows(&batch, &chosen, &columns, args, &mut row, to)?;
     }
     Ok(())

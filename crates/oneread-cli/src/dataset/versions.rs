@@ -1,11 +1,11 @@
 //! The commands about versions as a whole.
 
 use anyhow::Result;
-use indicatif::{HumanBytes, HumanCount, ProgressBar};
+use indicatif::{HumanBytes, HumanCount};
 use oneread_dataset::{Keep, State, VersionInfo};
 use serde_json::json;
 
-use super::at;
+use super::{at, spinner};
 use crate::Outcome;
 use crate::args::dataset::{Gc, Pin, Publish, Rollback, Unpin, Verify, Versions};
 use crate::output::{Align, print, print_json, table};
@@ -32,12 +32,20 @@ pub(super) fn rollback(args: &Rollback) -> Result<()> {
 
 pub(super) fn pin(args: &Pin) -> Result<()> {
     let (dataset, waiting) = at(&args.url)?;
-    Ok(waiting.on(dataset.pin(&args.name, &args.version))?)
+    waiting.on(dataset.pin(&args.name, &args.version))?;
+    if args.json {
+        return print_json(&json!({"pin": args.name, "version": args.version}));
+    }
+    print(&format!("version {} is kept until the pin {} is removed", args.version, args.name))
 }
 
 pub(super) fn unpin(args: &Unpin) -> Result<()> {
     let (dataset, waiting) = at(&args.url)?;
-    Ok(waiting.on(dataset.unpin(&args.name))?)
+    waiting.on(dataset.unpin(&args.name))?;
+    if args.json {
+        return print_json(&json!({"removed": args.name}));
+    }
+    print(&format!("the pin {} is removed", args.name))
 }
 
 pub(super) fn list(args: &Versions) -> Result<()> {
@@ -72,7 +80,9 @@ pub(super) fn list(args: &Versions) -> Result<()> {
 pub(super) fn gc(args: &Gc) -> Result<()> {
     let (dataset, waiting) = at(&args.url)?;
     let keep = Keep::new().versions(args.keep as usize).min_age(args.min_age).dry_run(args.dry_run);
+    let spinner = spinner("looking for old versions, and removing them")?;
     let collected = waiting.on(dataset.gc(&keep))?;
+    spinner.finish_and_clear();
     if args.json {
         return print_json(&collected);
     }
@@ -87,11 +97,8 @@ pub(super) fn gc(args: &Gc) -> Result<()> {
 
 pub(super) fn verify(args: &Verify) -> Result<Outcome> {
     let (dataset, waiting) = at(&args.url)?;
-    let bar = ProgressBar::new_spinner();
-    let progress = |shards: u32| {
-        bar.set_message(format!("{shards} shards checked"));
-        bar.tick();
-    };
+    let bar = spinner("reading the first shard")?;
+    let progress = |shards: u32| bar.set_message(format!("{shards} shards checked"));
     let verified = waiting.on(dataset.verify(args.version.as_deref(), progress))?;
     bar.finish_and_clear();
     if args.json {

@@ -113,6 +113,7 @@ mod with {
         let folder = folder(&[
             ("words.csv", "one\ntwo\n"),
             ("v.jsonl", "{\"id\":1,\"v\":[0.5,-2]}\n"),
+            ("text.jsonl", "{\"id\":1,\"v\":\"x\"}\n"),
             ("days.tsv", "user\tday\tclicks\nab\tc\t5\na\tbc\t6\n"),
             ("any.jsonl", "{\"key\":\"k\",\"a\":[1,{\"b\":null}],\"c\":1.50}\n"),
         ]);
@@ -127,8 +128,8 @@ mod with {
         );
         fails(
             &folder,
-            "build v v.jsonl --key id --value id --vector f16 --dimension 1",
-            "no list of numbers",
+            "build v text.jsonl --key id --value v --vector f16 --dimension 1",
+            "text.jsonl: line 1: its vector is no list of numbers",
         );
         done(&folder, "build days days.tsv --key user,day --publish");
         assert_eq!(rows(&folder, "get days a,bc"), [json!({"user": "a", "day": "bc", "clicks": "6"})]);
@@ -170,6 +171,152 @@ mod with {
         fs::write(folder.path().join("t.parquet"), "PAR1 and nothing else").unwrap();
         let what = if cfg!(feature = "parquet") { "it is no Parquet file" } else { "--features parquet" };
         fails(&folder, "build set t.parquet", what);
+    }
+
+    #[test]
+    fn every_command_prints_one_document_with_json() {
+        let folder = folder(&[("people.csv", PEOPLE)]);
+        done(&folder, "build set people.csv --key id --version one --publish --json");
+        let document = |args: &str| -> Value {
+            let output = oneread(&folder, args);
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{args}: {error}"))
+        };
+        let ada = json!({"id": "1", "name": "Ada", "city": "London"});
+        assert_eq!(document("get set 1 9 1 --json"), json!([ada, null, ada]));
+        assert_eq!(oneread(&folder, "get set 1 9 --json").status.code(), Some(1));
+        assert_eq!(document("get set 9 --json"), json!([null]));
+        assert_eq!(document("pin set mine one --json"), json!({"pin": "mine", "version": "one"}));
+        assert_eq!(document("versions set --json")[0]["pins"], json!(["mine"]));
+        assert_eq!(document("unpin set mine --json"), json!({"removed": "mine"}));
+        assert_eq!(document("publish set one --json"), json!({"current": "one", "before": "one"}));
+        done(&folder, "build set people.csv --key id --version two --publish");
+        assert_eq!(document("rollback set --json"), json!({"current": "one", "before": "two"}));
+        assert_eq!(document("gc set --keep 1 --min-age 0 --json")["removed"], json!(["two"]));
+        assert_eq!(document("verify set --json")["damage"], json!([]));
+        let bench = document("bench set --lookups 100 --json");
+        assert_eq!(bench["requests_per_hit"], 1.0);
+        assert!(bench["ram_bytes_per_key"].as_f64().unwrap() > 0.0);
+        fails(&folder, "build set people.csv --key id --version two", "its name cannot be used again");
+    }
+
+    /// Builds that are killed at any moment: of the old version or the new one, one is current and
+    /// whole, and nothing is left behind after `gc`.
+    #[test]
+    fn a_killed_build_leaves_the_old_version_or_the_new_one() {
+        let rows: String = (0..3000).map(|number| format!("{number},{}\n", number * 7)).collect();
+        let folder = folder(&[("rows.csv", &format!("id,value\n{rows}"))]);
+        let args = |version: &str| {
+            let rest = "build set rows.csv --key id --shards 4 --publish --memory 1M --temporary . --version";
+            format!("{rest} {version}")
+        };
+        let start = std::time::Instant::now();
+        done(&folder, &args("v0"));
+        let whole = start.elapsed();
+        let mut current = "v0".to_owned();
+        let (mut old, mut new) = (0, 0);
+        const KILLS: u32 = 24;
+        for kill in 1..=KILLS {
+            let version = format!("v{kill}");
+            let mut command = Command::new(env!("CARGO_BIN_EXE_oneread"));
+            command.arg("dataset").args(args(&version).split_whitespace()).current_dir(folder.path());
+            command.stdout(std::process::Stdio::null());
+            let mut child = command.spawn().unwrap();
+            // Spread over the time of a whole build, and a little more.
+            std::thread::sleep(whole * kill / (KILLS * 4 / 5));
+            child.kill().unwrap();
+            child.wait().unwrap();
+            let versions: Value = serde_json::from_str(&done(&folder, "versions set --json")).unwrap();
+            let listed = versions.as_array().unwrap();
+            let now = listed.iter().find(|version| version["current"] == true).unwrap();
+            let now = now["version"].as_str().unwrap().to_owned();
+            assert!(now == current || now == version, "{now} after {current} and {version}");
+            if now == version {
+                new += 1;
+            } else {
+                old += 1;
+            }
+            current = now;
+            assert!(done(&folder, "verify set").contains("is whole: 4 shards, 3,000 keys"));
+            assert_eq!(rows_of(&folder, "get set 2999"), json!({"id": "2999", "value": "20993"}));
+        }
+        assert!(old > 0, "no build was killed in time");
+        println!("{old} builds were killed before they published, {new} after");
+        done(&folder, &args("last"));
+        done(&folder, "gc set --keep 1 --min-age 0");
+        let names = |of: &str| -> Vec<String> {
+            let entries = fs::read_dir(folder.path().join(of)).unwrap();
+            let mut names: Vec<_> =
+                entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names("set/versions"), ["last"]);
+        assert_eq!(names("set"), ["current", "current.lock", "versions"]);
+    }
+
+    fn rows_of(folder: &TempDir, args: &str) -> Value {
+        rows(folder, args).remove(0)
+    }
+
+    #[cfg(feature = "parquet")]
+    #[test]
+    fn changed_parquet_and_arrow_files_are_errors_or_rows() {
+        use std::sync::Arc;
+
+        use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray, StructArray};
+        use arrow_schema::{DataType, Field as Column};
+
+        let nested = StructArray::from(vec![(
+            Arc::new(Column::new("a", DataType::Int32, true)),
+            Arc::new(Int32Array::from(vec![Some(1), None, Some(3)])) as ArrayRef,
+        )]);
+        let batch = RecordBatch::try_from_iter([
+            ("id", Arc::new(Int32Array::from(vec![1, 2, 3])) as ArrayRef),
+            ("name", Arc::new(StringArray::from(vec![Some("x"), None, Some("z")]))),
+            ("nested", Arc::new(nested)),
+        ])
+        .unwrap();
+        let folder = folder(&[]);
+        let mut parquet = Vec::new();
+        let mut writer = parquet::arrow::ArrowWriter::try_new(&mut parquet, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let mut arrow = Vec::new();
+        let mut writer = arrow_ipc::writer::FileWriter::try_new(&mut arrow, &batch.schema()).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        drop(writer);
+        for (name, bytes) in [("t.parquet", &parquet), ("t.arrow", &arrow)] {
+            fs::write(folder.path().join(name), bytes).unwrap();
+            done(&folder, &format!("build {name}-set {name} --key id --publish"));
+            assert_eq!(
+                rows(&folder, &format!("get {name}-set 2 3")),
+                [
+                    json!({"id": "2", "name": null, "nested": {"a": null}}),
+                    json!({"id": "3", "name": "z", "nested": {"a": 3}})
+                ]
+            );
+            fails(
+                &folder,
+                &format!("build bad {name} --key nested"),
+                "the column \"nested\" is of type Struct",
+            );
+            fails(&folder, &format!("build bad {name} --key nested.a"), "there is no column \"nested.a\"");
+            fails(&folder, &format!("build bad {name} --key name"), "row 2: its key \"name\" is null");
+            // A changed byte is an error or another row: no panic, which would exit with 101.
+            let step = bytes.len() / 60;
+            for at in (0..bytes.len()).step_by(step.max(1)) {
+                let mut changed = bytes.clone();
+                changed[at] ^= 0x55;
+                fs::write(folder.path().join("changed"), changed).unwrap();
+                let format = name.split_once('.').unwrap().1;
+                let output =
+                    oneread(&folder, &format!("build changed-set changed --key id --format {format}"));
+                let (code, error) = error_of(&output);
+                assert!(matches!(code, Some(0 | 2)), "byte {at} of {name}: {error}");
+                assert!(code == Some(0) || error.contains("changed"), "byte {at} of {name}: {error}");
+            }
+        }
     }
 
     #[cfg(feature = "parquet")]

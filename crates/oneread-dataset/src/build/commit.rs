@@ -24,11 +24,12 @@ struct Checked {
 
 impl Dataset {
     /// Finishes a version: checks that the guides of every shard are whole and belong to it, and
-    /// writes the manifest. Nothing becomes current before [`publish`](Self::publish).
+    /// writes the manifest. Nothing becomes current before [`publish`](Self::publish). Committing
+    /// the same shards again changes nothing, so that a client without an answer can try again.
     ///
     /// # Errors
     /// [`Error::Missing`] or [`Error::Damaged`] names the shard that is missing or wrong;
-    /// [`Error::VersionExists`] if the version is finished already.
+    /// [`Error::VersionExists`] if the version is finished already, with other shards.
     pub async fn commit(&self, draft: &Draft) -> Result<Manifest> {
         let check = |shard| self.check_shard(draft, shard);
         let checked: Vec<Checked> =
@@ -58,7 +59,11 @@ impl Dataset {
         let object = self.location.object(&format!("versions/{}/manifest.json", draft.version));
         match self.location.create(&object, &manifest).await? {
             Some(_) => Ok(manifest),
-            None => Err(Error::VersionExists { version: draft.version.clone() }),
+            None => {
+                let (found, ..) = self.location.document::<Manifest>(&object).await?;
+                let is_same = Manifest { created: found.created, ..manifest } == found;
+                is_same.then_some(found).ok_or(Error::VersionExists { version: draft.version.clone() })
+            }
         }
     }
 
@@ -69,7 +74,7 @@ impl Dataset {
         let options = GetOptions { range: Some(first), ..GetOptions::default() };
         let got =
             self.location.store.get_opts(&object, options).await.map_err(Error::remote("read", &object))?;
-        let (size, tag) = (got.meta.size, got.meta.e_tag.clone());
+        let size = got.meta.size;
         let header = got.bytes().await.map_err(Error::remote("read", &object))?;
         let damaged = |error: oneread_store::Error| Error::damaged(&object, error);
         let range = Guides::range(&header).map_err(damaged)?;
@@ -80,7 +85,7 @@ impl Dataset {
             let what = format!("it has {size} bytes, its header says {}", range.end);
             return Err(Error::damaged(&object, what));
         }
-        let (section, tag) = self.location.range(&object, range, size, tag).await?;
+        let (section, tag) = self.location.range(&object, range, size, None).await?;
         let guides = Guides::open(&header, &section).map_err(damaged)?;
         if guides.pages() > 0 {
             // A writer that asked no `shard_of` shows on any page.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::hex_number;
 use crate::manifest::{FORMAT, FORMAT_VERSION, check_format};
+use crate::pointer::Pointer;
 use crate::shards::{self, MAX_SHARDS};
 use crate::version::{check, manifest, new_name};
 use crate::{Dataset, Error, Result, Schema};
@@ -86,6 +87,9 @@ pub struct Draft {
     pub(crate) seed: u64,
     pub(crate) miss_rate: f64,
     pub(crate) schema: Schema,
+    /// A random number, by which who begins a version knows its own draft.
+    #[serde(default, with = "hex_number")]
+    begun: u64,
 }
 
 impl Draft {
@@ -134,7 +138,8 @@ impl Dataset {
     /// Begins a version: reserves its name.
     ///
     /// # Errors
-    /// [`Error::VersionExists`] if the name is taken, also by a build that ended early.
+    /// [`Error::VersionExists`] if the name is taken, also by a build that ended early;
+    /// [`Error::Held`] if a version of this name was removed.
     pub async fn begin(&self, options: &DraftOptions) -> Result<Draft> {
         let draft = Draft {
             format: FORMAT.to_owned(),
@@ -144,6 +149,7 @@ impl Dataset {
             seed: options.seed,
             miss_rate: options.miss_rate,
             schema: options.schema.clone(),
+            begun: Portable::random().seed(),
         };
         let draft = draft.checked()?;
         let version = draft.version.clone();
@@ -152,6 +158,9 @@ impl Dataset {
             Err(Error::NoVersion { .. }) => {}
             Err(error @ Error::Remote { .. }) => return Err(error),
             _ => return Err(Error::VersionExists { version }),
+        }
+        if Pointer::read(&self.location).await?.0.is_some_and(|pointer| pointer.is_retired(&version)) {
+            return Err(Error::retired(&version));
         }
         let object = self.draft_object(&version);
         match self.location.create(&object, &draft).await? {

@@ -8,6 +8,7 @@ use object_store::path::Path;
 use object_store::{ObjectStoreExt, PutPayload};
 
 use super::BuiltShard;
+use crate::version::manifest;
 use crate::{Dataset, Error, Result, shards};
 
 /// The bytes of one part of a large upload: at least 5 MiB on most stores, which allow 10,000.
@@ -20,8 +21,14 @@ impl Dataset {
     /// Uploads the store of a shard. Its version stays unfinished until [`commit`](Self::commit).
     ///
     /// # Errors
-    /// If the object store or the temporary file fails.
+    /// [`Error::VersionExists`] if it is finished already: readers may use its shards. Also if the
+    /// object store or the temporary file fails.
     pub async fn upload(&self, built: &BuiltShard) -> Result<()> {
+        match manifest(&self.location, &built.version).await {
+            Err(Error::NoVersion { .. }) => {}
+            Err(error) => return Err(error),
+            Ok(_) => return Err(Error::VersionExists { version: built.version.clone() }),
+        }
         let object = self.location.object(&shards::part(&built.version, built.shard, built.shards));
         let path = built.file.path();
         let mut file = File::open(path).map_err(Error::file("open", path))?;

@@ -1,5 +1,6 @@
 //! Many lookups at once.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -36,6 +37,10 @@ impl Snapshot {
     pub async fn get_many<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Bytes>>> {
         let mut values: Vec<Option<Bytes>> = vec![None; keys.len()];
         let mut searches = Vec::with_capacity(keys.len());
+        if self.options.lazy {
+            let shards: BTreeSet<u32> = keys.iter().map(|key| self.manifest.shard_of(key.as_ref())).collect();
+            self.load_all(shards.into_iter()).await?;
+        }
         for (at, key) in keys.iter().enumerate() {
             let key = key.as_ref();
             let shard = self.manifest.shard_of(key);
@@ -50,7 +55,7 @@ impl Snapshot {
                     waiting.push(Waiting { at, shard, range, search });
                     continue;
                 };
-                match self.step(shard, &mut search, range, bytes).await? {
+                match self.step(shard, &mut search, range, bytes, true).await? {
                     Some(found) => values[at] = found.value(),
                     None => next.push((at, shard, search)),
                 }
@@ -105,7 +110,8 @@ impl Snapshot {
             let start = (waiting.range.start - request.range.start) as usize;
             let end = (waiting.range.end - request.range.start) as usize;
             let bytes = all.slice(start..end);
-            let found = self.step(waiting.shard, &mut waiting.search, waiting.range.clone(), bytes).await?;
+            let range = waiting.range.clone();
+            let found = self.step(waiting.shard, &mut waiting.search, range, bytes, false).await?;
             // A small value must not keep a large answer in memory.
             let found = match found {
                 Some(Found::Value(value)) if !is_one => Some(Found::Value(Bytes::copy_from_slice(&value))),

@@ -49,8 +49,8 @@ impl ReadOptions {
         Self { lazy, ..self }
     }
 
-    /// Keeps guides in a local folder, by version, for the next time the dataset is opened. Old
-    /// versions stay there until somebody removes their folders.
+    /// Keeps guides in a local folder, by version, for the next time the dataset is opened: those
+    /// of its last three versions. Datasets can share a folder.
     #[must_use]
     pub fn guides_folder(self, folder: impl Into<PathBuf>) -> Self {
         Self { guides_folder: Some(folder.into()), ..self }

@@ -66,9 +66,11 @@ impl Dataset {
     ) -> Result<Option<(Snapshot, Option<String>)>> {
         let mut attempts = 0;
         loop {
-            let Some((pointer, _, tag)) = Pointer::read_since(&self.location, tag.clone()).await? else {
-                return Ok(None);
+            let read = match Pointer::read_since(&self.location, tag.clone()).await {
+                Err(Error::Missing { .. }) => return Err(self.nothing()),
+                read => read?,
             };
+            let Some((pointer, _, tag)) = read else { return Ok(None) };
             attempts += 1;
             let opened = self.open_named(&pointer, options, pages.clone()).await;
             let again = |error: &Error| matches!(error, Error::NoVersion { .. } | Error::Missing { .. });
@@ -116,7 +118,8 @@ impl Reader {
     /// meanwhile, in the old version. One request if nothing has changed.
     ///
     /// # Errors
-    /// If the object store fails, or the new version is damaged; then the old one stays.
+    /// If the object store fails, the pointer is gone, or the new version is damaged; then the old
+    /// one stays.
     pub async fn refresh(&self) -> Result<bool> {
         let mut tag = self.tag.lock().await;
         let opened = self.dataset.open_current(&self.options, self.pages.clone(), tag.clone()).await?;
@@ -135,12 +138,12 @@ impl Reader {
     /// # Errors
     /// If the object store fails, or the version is damaged.
     pub async fn get(&self, key: &[u8]) -> Result<Option<Bytes>> {
-        match self.snapshot().get(key).await {
-            Err(error @ Error::Missing { .. }) => {
-                self.moved(error).await?;
-                self.snapshot().get(key).await
+        let mut snapshot = self.snapshot();
+        loop {
+            match snapshot.get(key).await {
+                Err(error @ Error::Missing { .. }) => snapshot = self.after(&snapshot, error).await?,
+                found => return found,
             }
-            found => found,
         }
     }
 
@@ -150,21 +153,23 @@ impl Reader {
     /// # Errors
     /// Like [`get`](Self::get).
     pub async fn get_many<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Bytes>>> {
-        match self.snapshot().get_many(keys).await {
-            Err(error @ Error::Missing { .. }) => {
-                self.moved(error).await?;
-                self.snapshot().get_many(keys).await
+        let mut snapshot = self.snapshot();
+        loop {
+            match snapshot.get_many(keys).await {
+                Err(error @ Error::Missing { .. }) => snapshot = self.after(&snapshot, error).await?,
+                found => return found,
             }
-            found => found,
         }
     }
 
-    /// After an object was missing: moves to the current version, or returns the error.
-    async fn moved(&self, error: Error) -> Result<()> {
-        let old = self.snapshot().checksum;
-        // Another task may have moved already.
-        let has_moved = self.refresh().await? || self.snapshot().checksum != old;
-        if has_moved { Ok(()) } else { Err(error) }
+    /// After an object of a version was missing: the version that took its place, or the error.
+    async fn after(&self, gone: &Snapshot, error: Error) -> Result<Arc<Snapshot>> {
+        // Another task may have moved on already.
+        if self.snapshot().checksum == gone.checksum {
+            self.refresh().await?;
+        }
+        let now = self.snapshot();
+        if now.checksum == gone.checksum { Err(error) } else { Ok(now) }
     }
 }
 

@@ -67,20 +67,23 @@ impl Snapshot {
         }
     }
 
-    /// Lets a search read the bytes of its range. If they are damaged, they are requested once
-    /// more, since damage on the way is not damage of the object.
+    /// Lets a search read the bytes of its range, which are from the cache or not. If they are
+    /// damaged, they are requested once more, since damage on the way is not damage of the object.
     pub(crate) async fn step(
         &self,
         shard: u32,
         search: &mut Search<'_>,
         range: Range<u64>,
         bytes: Bytes,
+        is_cached: bool,
     ) -> Result<Option<Found>> {
         let object = &self.shards[shard as usize].object;
         let bytes = match search.read(&bytes) {
             Ok(step) => {
                 let found = Found::of(step, &bytes);
-                self.cache(shard, &range, &bytes);
+                if !is_cached {
+                    self.cache(shard, &range, &bytes);
+                }
                 return Ok(found);
             }
             Err(error) if error.is_damage() => self.request(shard, range.clone()).await?,

@@ -88,13 +88,16 @@ impl Snapshot {
             counters: Counters::default(),
         };
         if !options.lazy {
-            let load = |shard| {
-                let snapshot = &snapshot;
-                async move { snapshot.guides(shard).await.map(|_| ()) }
-            };
-            stream::iter(0..count).map(load).buffer_unordered(OPENING).try_collect::<()>().await?;
+            snapshot.load_all(0..count).await?;
         }
         Ok(snapshot)
+    }
+
+    /// Fetches the guides of some shards, unless they are in memory, several at once.
+    pub(crate) async fn load_all(&self, shards: impl Iterator<Item = u32>) -> Result<()> {
+        let missing = shards.filter(|&shard| self.shards[shard as usize].guides.get().is_none());
+        let load = |shard| async move { self.guides(shard).await.map(|_| ()) };
+        stream::iter(missing).map(load).buffer_unordered(OPENING).try_collect().await
     }
 
     /// The name of the version.
@@ -135,11 +138,11 @@ impl Snapshot {
         let shard = self.manifest.shard_of(key);
         let mut search = self.guides(shard).await?.search(key);
         while let Some(range) = search.range() {
-            let bytes = match self.cached(shard, &range) {
-                Some(bytes) => bytes,
-                None => self.request(shard, range.clone()).await?,
+            let (bytes, is_cached) = match self.cached(shard, &range) {
+                Some(bytes) => (bytes, true),
+                None => (self.request(shard, range.clone()).await?, false),
             };
-            if let Some(found) = self.step(shard, &mut search, range, bytes).await? {
+            if let Some(found) = self.step(shard, &mut search, range, bytes, is_cached).await? {
                 let value = found.value();
                 self.counters.found(value.is_some());
                 return Ok(value);

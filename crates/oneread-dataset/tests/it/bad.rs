@@ -108,6 +108,48 @@ async fn a_shard_replaced_while_it_is_open_is_noticed() {
 }
 
 #[tokio::test]
+async fn files_that_are_bad_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = Dataset::in_folder(folder.path()).unwrap();
+    build(&dataset, "a", 1, 500).await.unwrap();
+    dataset.publish("a").await.unwrap();
+    let part = folder.path().join("versions/a/part-00000-of-00001.store");
+    let sound = std::fs::read(&part).unwrap();
+    let reader = dataset.open(&ReadOptions::new()).await.unwrap();
+    let told = |what: &'static str| {
+        let reader = &reader;
+        async move {
+            let error = reader.get(&key(3)).await.unwrap_err();
+            assert!(error.is_damage(), "{error}");
+            let error = error.to_string();
+            assert!(error.contains("versions/a/part-00000-of-00001.store"), "{error}");
+            assert!(error.contains(what), "{what}: {error}");
+        }
+    };
+    assert!(reader.get(&key(3)).await.unwrap().is_some());
+    std::fs::write(&part, &sound[..sound.len() - 1]).unwrap();
+    told("its manifest says").await;
+    // The same bytes in another file.
+    std::fs::remove_file(&part).unwrap();
+    told("is missing").await;
+    std::fs::write(folder.path().join("other"), &sound).unwrap();
+    std::fs::rename(folder.path().join("other"), &part).unwrap();
+    told("it was replaced while it was in use").await;
+    let mut flipped = sound.clone();
+    flipped[4096 + 100] ^= 1;
+    std::fs::write(&part, flipped).unwrap();
+    let reader = dataset.open(&ReadOptions::new()).await.unwrap();
+    let mut errors = 0;
+    for number in 0..500 {
+        if let Err(error) = reader.get(&key(number)).await {
+            assert!(error.to_string().contains("its checksum is wrong"), "{error}");
+            errors += 1;
+        }
+    }
+    assert!(errors > 50, "{errors} keys of the first page are told");
+}
+
+#[tokio::test]
 async fn a_pointer_to_nothing_and_newer_formats_are_told() {
     let (store, dataset) = two_versions().await;
     let pointer = String::from_utf8(bytes(&store, "current").await).unwrap();

@@ -39,7 +39,14 @@ async fn a_version_without_all_its_shards_is_not_finished() {
     dataset.upload(&writer.finish().unwrap()).await.unwrap();
     let manifest = dataset.commit(&draft).await.unwrap();
     assert_eq!((manifest.items, manifest.shard_count()), (0, 3));
-    assert!(matches!(dataset.commit(&draft).await, Err(Error::VersionExists { .. })));
+    // Again, as a client without an answer would do.
+    assert_eq!(dataset.commit(&draft).await.unwrap(), manifest);
+    // Readers may use the shards from now on.
+    let mut writer = ShardWriter::new(&draft, 1, &writer_options()).unwrap();
+    let one = (0..).map(key).find(|key| draft.shard_of(key) == 1).unwrap();
+    writer.insert(&one, b"late").unwrap();
+    let late = dataset.upload(&writer.finish().unwrap()).await;
+    assert!(matches!(late, Err(Error::VersionExists { .. })), "{late:?}");
     dataset.publish("v").await.unwrap();
     // No keys at all is a dataset too.
     let reader = dataset.open(&ReadOptions::new()).await.unwrap();
@@ -169,4 +176,28 @@ async fn splitting_spills_and_keeps_the_last_value() {
     let snapshot = dataset.open_version("v", &ReadOptions::new()).await.unwrap();
     assert_eq!(snapshot.get(&key(77)).await.unwrap().unwrap(), &b"2"[..]);
     assert!(matches!(build(&dataset, "v", 1, 1).await, Err(Error::VersionExists { .. })));
+}
+
+/// A process may have 256 files open on some systems: neighbouring shards share one.
+#[tokio::test]
+async fn many_shards_need_few_files() {
+    let (dataset, _) = probed();
+    let draft = dataset.begin(&DraftOptions::new().version("v").shards(600)).await.unwrap();
+    let mut splitter = Splitter::new(&draft, &SplitterOptions::new(writer_options()));
+    for number in 0..3000 {
+        splitter.insert(&key(number), &value("v", number)).unwrap();
+    }
+    #[cfg(target_os = "linux")]
+    {
+        let files = std::fs::read_dir("/proc/self/fd").unwrap().count();
+        // Other tests run at the same time, with a few files each.
+        assert!(files < 600, "{files} files are open");
+    }
+    let manifest = splitter.finish(&dataset, |_| {}).await.unwrap();
+    assert_eq!((manifest.items, manifest.shard_count()), (3000, 600));
+    let snapshot = dataset.open_version("v", &ReadOptions::new()).await.unwrap();
+    for number in 0..3000 {
+        assert_eq!(snapshot.get(&key(number)).await.unwrap().unwrap(), value("v", number));
+    }
+    assert!(dataset.verify(Some("v"), |_| {}).await.unwrap().damage.is_empty());
 }

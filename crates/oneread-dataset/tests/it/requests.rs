@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use oneread_dataset::{Dataset, DraftOptions, ReadOptions, Splitter, SplitterOptions};
+use oneread_dataset::object_store::ObjectStoreExt;
+use oneread_dataset::object_store::path::Path;
+use oneread_dataset::{Dataset, DraftOptions, Error, ReadOptions, Splitter, SplitterOptions};
 
 use crate::common::{build, key, probed, value, writer_options};
 
@@ -61,6 +63,10 @@ async fn refreshing_is_one_request_if_nothing_changed() {
     probe.take();
     assert!(reader.refresh().await.unwrap());
     assert_eq!(probe.take(), [2 + 3, 0, 0, 0]);
+    assert_eq!(reader.get(&key(150)).await.unwrap().unwrap(), value("two", 150));
+    // A pointer that is gone is not the same as one that has not changed.
+    dataset.object_store().delete(&Path::from("some/where/current")).await.unwrap();
+    assert!(matches!(reader.refresh().await, Err(Error::NoDataset { .. })));
     assert_eq!(reader.get(&key(150)).await.unwrap().unwrap(), value("two", 150));
 }
 
@@ -169,15 +175,84 @@ async fn guides_on_a_local_disk_are_not_requested_again_and_damaged_ones_are() {
     }
     assert_eq!(opened, [2 + u64::from(SHARDS), 2, 3]);
 
+    // Only the last versions stay on the disk.
+    for version in ["two", "three", "four", "five"] {
+        build(&dataset, version, SHARDS, 1000).await.unwrap();
+        dataset.publish(version).await.unwrap();
+        dataset.open(&options).await.unwrap();
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
+    probe.take();
+    dataset.open(&options).await.unwrap();
+    assert_eq!(probe.take()[0], 2);
+}
+
+#[tokio::test]
+async fn lazy_readers_fetch_the_guides_of_the_shards_they_need_at_once() {
+    let (dataset, probe) = probed();
+    build(&dataset, "one", SHARDS, 1000).await.unwrap();
+    dataset.publish("one").await.unwrap();
     probe.take();
     let lazy = dataset.open(&ReadOptions::new().lazy(true)).await.unwrap();
     assert_eq!(probe.take()[0], 2);
     assert!(lazy.get(&key(7)).await.unwrap().is_some());
     assert_eq!(probe.take()[0], 2);
+
+    let lazy = dataset.open(&ReadOptions::new().lazy(true).merge(0, 0).in_flight(1)).await.unwrap();
+    probe.counts.most_in_flight.store(0, SeqCst);
+    let values = lazy.get_many(&(0..1000).map(key).collect::<Vec<_>>()).await.unwrap();
+    assert!(values.iter().all(Option::is_some));
+    // One page at a time, so that what is in flight together are guides.
+    assert_eq!(probe.counts.most_in_flight.load(SeqCst), u64::from(SHARDS));
 }
 
 #[tokio::test]
-async fn damage_on_the_way_is_requested_again() {
+async fn keys_that_no_store_takes_are_absent() {
+    let (dataset, probe) = probed();
+    build(&dataset, "one", SHARDS, 1000).await.unwrap();
+    dataset.publish("one").await.unwrap();
+    let reader = dataset.open(&ReadOptions::new()).await.unwrap();
+    probe.take();
+    let long: Vec<Vec<u8>> = (1025..1325).map(|length| vec![b'x'; length]).collect();
+    for key in &long {
+        assert_eq!(reader.get(key).await.unwrap(), None);
+    }
+    assert!(reader.get_many(&long).await.unwrap().iter().all(Option::is_none));
+    assert!(reader.get(&vec![0; 10 << 20]).await.unwrap().is_none());
+}
+
+/// The memory that the guide promises, for one rate or another. At a million keys the parts that do
+/// not grow with the keys are below 0.01 bytes per key.
+#[tokio::test]
+async fn guides_take_the_memory_that_is_promised() {
+    const KEYS: u32 = 200_000;
+    for (rate, promised) in [(0.01, 1.14), (0.1, 0.69)] {
+        let (dataset, _) = probed();
+        let options = DraftOptions::new().version("one").shards(2).seed(5).miss_rate(rate);
+        let draft = dataset.begin(&options).await.unwrap();
+        let mut splitter = Splitter::new(&draft, &SplitterOptions::new(writer_options()));
+        for number in 0..KEYS {
+            splitter.insert(&key(number), &number.to_le_bytes()).unwrap();
+        }
+        let manifest = splitter.finish(&dataset, |_| {}).await.unwrap();
+        dataset.publish("one").await.unwrap();
+        let reader = dataset.open(&ReadOptions::new()).await.unwrap();
+        let per_key = reader.snapshot().ram_bytes() as f64 / f64::from(KEYS);
+        assert!(per_key <= promised, "{per_key} bytes per key at {rate}");
+        assert_eq!(manifest.ram_bytes, reader.snapshot().ram_bytes());
+        // Of 20,000 misses, five deviations above the plan: 0.0035 for 0.01, 0.0106 for 0.1.
+        let mut misses = 0;
+        for number in 0..20_000 {
+            misses += u32::from(reader.snapshot().place_of(&key(KEYS + number)).await.unwrap().is_some());
+        }
+        let found = f64::from(misses) / 20_000.0;
+        let deviation = (rate * (1.0 - rate) / 20_000.0).sqrt();
+        assert!(found <= rate + 5.0 * deviation, "{found} requests per miss at {rate}");
+    }
+}
+
+#[tokio::test]
+async fn damage_on_the_way_is_requested_again_and_failures_name_the_object() {
     let (dataset, probe) = probed();
     build(&dataset, "one", 2, 1000).await.unwrap();
     dataset.publish("one").await.unwrap();
@@ -186,6 +261,16 @@ async fn damage_on_the_way_is_requested_again() {
         probe.counts.damages.store(1, SeqCst);
         assert_eq!(reader.get(&key(number)).await.unwrap().unwrap(), value("one", number));
     }
+    probe.counts.breaks.store(1, SeqCst);
+    let error = reader.get(&key(1)).await.unwrap_err();
+    assert!(error.to_string().contains("the connection broke"), "{error}");
+    assert!(error.to_string().contains("some/where/versions/one/part-0000"), "{error}");
+    assert!(!error.is_damage(), "{error}");
+    probe.counts.refuses.store(1, SeqCst);
+    let error = reader.get(&key(1)).await.unwrap_err().to_string();
+    assert!(error.contains("access was denied: check the credentials"), "{error}");
+    assert!(error.contains("some/where/versions/one/part-0000"), "{error}");
+    assert_eq!(reader.get(&key(1)).await.unwrap().unwrap(), value("one", 1));
     probe.counts.damages.store(2, SeqCst);
     let error = reader.get(&key(1)).await.unwrap_err();
     assert!(error.is_damage(), "{error}");

@@ -95,3 +95,46 @@ async fn collection_loses_against_a_publication_meanwhile() {
     let reader = dataset.open(&ReadOptions::new()).await.unwrap();
     assert_eq!(reader.get(&key(1)).await.unwrap().unwrap(), value(&current, 1));
 }
+
+#[tokio::test]
+async fn a_removed_name_is_not_used_again() {
+    let (dataset, _) = probed();
+    for version in ["a", "b", "c"] {
+        build(&dataset, version, 1, 10).await.unwrap();
+        dataset.publish(version).await.unwrap();
+        dataset.gc(&Keep::new().versions(1).min_age(NOW)).await.unwrap();
+    }
+    for gone in ["a", "b"] {
+        let error = build(&dataset, gone, 1, 10).await.unwrap_err();
+        assert!(error.to_string().contains("its name cannot be used again"), "{error}");
+    }
+    assert_eq!(names(&dataset).await, ["c"]);
+}
+
+#[tokio::test]
+async fn what_killed_writers_left_in_a_folder_goes_away_and_what_is_foreign_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = Dataset::in_folder(folder.path()).unwrap();
+    for version in ["a", "b"] {
+        build(&dataset, version, 1, 10).await.unwrap();
+        dataset.publish(version).await.unwrap();
+    }
+    let versions = folder.path().join("versions");
+    // A part that was being written, as the object store names it, and a pointer.
+    std::fs::write(versions.join("a/part-00000-of-00001.store#1"), "half").unwrap();
+    std::fs::create_dir(versions.join("half")).unwrap();
+    std::fs::write(versions.join("half/draft.json#1"), "half").unwrap();
+    std::fs::write(folder.path().join("current.next"), "half").unwrap();
+    std::fs::create_dir(versions.join(".snapshots")).unwrap();
+    std::fs::write(versions.join(".snapshots/notes"), "mine").unwrap();
+    assert_eq!(names(&dataset).await, ["a", "b", "half"]);
+    dataset.gc(&Keep::new().versions(1).min_age(NOW)).await.unwrap();
+    assert_eq!(names(&dataset).await, ["b"]);
+    let mut left: Vec<_> =
+        std::fs::read_dir(&versions).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, [".snapshots", "b"]);
+    assert!(versions.join(".snapshots/notes").exists());
+    assert!(!folder.path().join("current.next").exists());
+    assert!(dataset.verify(None, |_| {}).await.unwrap().damage.is_empty());
+}
