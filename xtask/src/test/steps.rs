@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::{Effort, Step, tree, words};
 use crate::needs::Need;
 use crate::shell::{cargo, step};
-use crate::{dataset, fuzz, loom, miri, package, redis, report};
+use crate::{dataset, fuzz, loom, miri, package, redis, report, server};
 
 /// All targets share this time.
 const FUZZ_SECONDS: u64 = 60;
@@ -21,7 +21,7 @@ const LIGHT: [&str; 2] = ["--features", "oneread/serde,oneread-store/tracing"];
 /// Part of the name of each test that runs the Python reader.
 const PYTHON_TESTS: &str = "python";
 
-pub(super) const STEPS: [Step; 17] = [
+pub(super) const STEPS: [Step; 18] = [
     Step {
         name: "tree",
         checks: "no stray files in the root",
@@ -134,6 +134,14 @@ pub(super) const STEPS: [Step; 17] = [
         seconds: 150,
         needs: &[Need::Python, Need::Libclang, Need::Redis, Need::RedisClients],
         run: |_| redis::test(),
+    },
+    Step {
+        name: "server",
+        checks: "the server on loopback: clients, hot swaps, hostile and slow ones",
+        is_quick: false,
+        seconds: 180,
+        needs: &[Need::Python, Need::Redis, Need::RedisClients],
+        run: |_| server::test(),
     },
     Step {
         name: "report",
