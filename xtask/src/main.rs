@@ -11,6 +11,7 @@ mod needs;
 mod package;
 mod redis;
 mod report;
+mod server;
 mod shell;
 mod studio;
 mod test;

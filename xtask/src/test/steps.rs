@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::{Effort, Step, tree, words};
 use crate::needs::Need;
 use crate::shell::{cargo, step};
-use crate::{dataset, fuzz, loom, miri, package, redis, report, studio};
+use crate::{dataset, fuzz, loom, miri, package, redis, report, server, studio};
 
 /// All targets share this time.
 const FUZZ_SECONDS: u64 = 60;
@@ -21,7 +21,7 @@ const LIGHT: [&str; 2] = ["--features", "oneread/serde,oneread-store/tracing"];
 /// Part of the name of each test that runs the Python reader.
 const PYTHON_TESTS: &str = "python";
 
-pub(super) const STEPS: [Step; 18] = [
+pub(super) const STEPS: [Step; 19] = [
     Step {
         name: "tree",
         checks: "no stray files in the root",
@@ -148,6 +148,15 @@ pub(super) const STEPS: [Step; 18] = [
         run: |_| redis::test(),
     },
     Step {
+        name: "server",
+        checks: "the server on loopback: clients, hot swaps, hostile and slow ones",
+        is_quick: false,
+        is_aside: false,
+        seconds: 180,
+        needs: &[Need::Python, Need::Redis, Need::RedisClients],
+        run: |_| server::test(),
+    },
+    Step {
         name: "report",
         checks: "the report of the papers' claims in a browser",
         is_quick: false,
@@ -160,6 +169,7 @@ pub(super) const STEPS: [Step; 18] = [
         name: "studio",
         checks: "the planner's pages in a browser, and a thousand questions beside the command",
         is_quick: false,
+        is_aside: false,
         seconds: 150,
         needs: &[Need::Chromium, Need::Chromedriver, Need::Axe],
         run: |_| studio::run(),
