@@ -1,13 +1,15 @@
 //! A line filter as bytes. Loading checks its lines, since changes rely on them.
 
+use alloc::vec::Vec;
+
 use super::places::{MOVABLE, Stash};
 use super::simd::{self, LineWork};
 use super::slots;
 use super::table::Table;
 use super::{LineTable, STASHED};
-use crate::bits::Lines;
-use crate::bytes::{Kind, LayoutBlock, LoadError, Source, write_words};
-use crate::filter::cores::SavedCore;
+use crate::bits::{Line, Lines};
+use crate::bytes::{Kind, LayoutBlock, LoadError, Source, WordArray, write_words};
+use crate::filter::cores::{Apart, SavedCore};
 use crate::filter::simd::InstructionSet;
 use crate::layout::LineLayout;
 
@@ -91,5 +93,19 @@ impl<S: Lines> SavedCore for LineTable<S> {
 
     fn check_content(&self) -> Result<(), LoadError> {
         self.check()
+    }
+}
+
+impl Apart for LineTable<Vec<Line>> {
+    fn records(&self, records: &mut Vec<u64>) {
+        records.extend_from_slice(&self.table.stash.numbers);
+    }
+
+    fn arrays<'a>(&'a self, arrays: &mut Vec<&'a dyn WordArray>) {
+        arrays.push(&self.table.lines);
+    }
+
+    fn arrays_mut<'a>(&'a mut self, arrays: &mut Vec<&'a mut dyn WordArray>) {
+        arrays.push(&mut self.table.lines);
     }
 }
