@@ -268,7 +268,8 @@ fn load_pieces<V: Kept>(io: *mut raw::RedisModuleIO, most_bytes: u64) -> Result<
     if failed || count == 0 {
         return Err(Refused("it is cut short".into()));
     }
-    let mut loading = Loading::begin(Loaded::read(io)?.bytes(), most_bytes)?;
+    let first = Loaded::read(io)?;
+    let mut loading = Loading::begin(first.bytes(), most_bytes).map_err(ChunkError::reason)?;
     for at in 1..count {
         let piece = Loaded::read(io)?;
         let number = loading.number_of(piece.bytes());

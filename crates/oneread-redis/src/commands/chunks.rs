@@ -1,6 +1,5 @@
 //! `SCANDUMP` and `LOADCHUNK`, the same for every kind of value.
 
-use super::options::check_size;
 use crate::engine::{Arg, Args, Context, Failure, Key, Open, Outcome};
 use crate::types::Kept;
 use crate::values::{ChunkError, Loading, Pieces, Slot};
@@ -46,8 +45,10 @@ pub(super) fn load_chunk<V: Kept>(context: &Context, arguments: Args<'_>, errors
     let mut key = Key::open(context, name, Open::ToWrite);
     match (key.slot_mut::<V>()?, number) {
         (None, 1) => {
-            let loading = Loading::begin(chunk, u64::MAX).map_err(|_| errors.first)?;
-            check_size(context, loading.total())?;
+            let loading = Loading::begin(chunk, context.most_bytes()).map_err(|error| match error {
+                ChunkError::Refused(refused) => Failure::from(refused),
+                ChunkError::Damaged(_) => errors.first.into(),
+            })?;
             key.set(Slot::<V>::Loading(Box::new(loading)));
         }
         (None, _) => return Err("ERR not found".into()),

@@ -1,9 +1,10 @@
 //! Values in pieces: for `SCANDUMP` and `LOADCHUNK`, the append-only file and snapshots.
 //!
-//! The first piece holds the lengths of the outline and of all bytes. The others are the bytes of
-//! the outline and of the arrays in order; the number of each is the offset of its end, plus one.
-//! Each ends with a checksum of its own. So a piece takes time and memory in proportion to itself:
-//! once the outline is there, the value's arrays are made of zeros and filled in place.
+//! The first piece holds the lengths of the outline and of all bytes, and the outline, unless it is
+//! longer than a piece. The others are the bytes behind that, in order; the number of each is the
+//! offset of its end, plus one. Each ends with a checksum of its own. So a piece takes time and
+//! memory in proportion to itself: once the outline is there, the value's arrays are made of zeros
+//! and filled in place.
 
 use oneread::bytes::WordArray;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -14,10 +15,10 @@ use super::{Refused, Value, too_large};
 /// Marks a first piece and its version: "oneread2" as a number.
 const FIRST: u64 = u64::from_le_bytes(*b"oneread2");
 
-const CHECKSUM: usize = 8;
+/// The length of the fields of a first piece.
+const FIELDS: usize = 3 * 8;
 
-/// The length of a first piece: three fields and the checksum.
-const FIRST_LENGTH: usize = 4 * 8;
+const CHECKSUM: usize = 8;
 
 /// The bytes of a value that are there.
 pub(crate) struct Pieces<'v> {
@@ -74,8 +75,8 @@ impl<'v> Pieces<'v> {
 
     /// The number of pieces.
     pub(crate) fn count(&self) -> u64 {
-        let split = self.outline_length.min(self.available);
-        1 + split.div_ceil(Self::LONGEST) + (self.available - split).div_ceil(Self::LONGEST)
+        let (first, split) = (in_first(self.outline_length), self.outline_length.min(self.available));
+        1 + (split - first).div_ceil(Self::LONGEST) + (self.available - split).div_ceil(Self::LONGEST)
     }
 
     /// The piece after `number` (0 for the first), with its own number; `None` at the end.
@@ -83,6 +84,7 @@ impl<'v> Pieces<'v> {
         let Some(start) = number.checked_sub(1) else {
             return Ok(Some((1, self.first())));
         };
+        let start = start.saturating_add(in_first(self.outline_length));
         if start >= self.available {
             return Ok(None);
         }
@@ -100,7 +102,7 @@ impl<'v> Pieces<'v> {
             Some(_) => return Err(Refused("there is no chunk of this number".into())),
         }
         piece.extend_from_slice(&checksum(&piece, start).to_le_bytes());
-        Ok(Some((end + 1, piece)))
+        Ok(Some((end - in_first(self.outline_length) + 1, piece)))
     }
 
     /// Calls `take` with each piece and its number.
@@ -116,6 +118,7 @@ impl<'v> Pieces<'v> {
     fn first(&self) -> Vec<u8> {
         let mut piece: Vec<u8> =
             [FIRST, self.outline_length, self.total].iter().flat_map(|field| field.to_le_bytes()).collect();
+        piece.extend_from_slice(&self.outline[..in_first(self.outline_length) as usize]);
         piece.extend_from_slice(&checksum(&piece, 0).to_le_bytes());
         piece
     }
@@ -138,6 +141,11 @@ impl<'v> Pieces<'v> {
     }
 }
 
+/// The bytes of an outline of this length that the first piece holds: all or none.
+const fn in_first(outline_length: u64) -> u64 {
+    if outline_length <= Pieces::LONGEST { outline_length } else { 0 }
+}
+
 /// The checksum of a piece that starts at an offset, so that pieces cannot be exchanged.
 fn checksum(piece: &[u8], start: u64) -> u64 {
     xxh3_64_with_seed(piece, start)
@@ -158,7 +166,7 @@ fn checked(piece: &[u8], start: u64) -> Result<&[u8], Refused> {
 /// Why a piece is not taken.
 #[derive(Debug)]
 pub(crate) enum ChunkError {
-    /// It is damaged or out of order. Nothing has changed.
+    /// It is damaged, out of order or too large. Nothing has changed.
     Refused(Refused),
     /// All that came is no value, so that no further piece can help.
     Damaged(Refused),
@@ -190,30 +198,39 @@ enum Part<V> {
 
 impl<V: Value> Loading<V> {
     /// Starts from a first piece of a value of at most `most_bytes`.
-    pub(crate) fn begin(piece: &[u8], most_bytes: u64) -> Result<Self, Refused> {
-        let content = checked(piece, 0)?;
-        let (fields, rest) = content.as_chunks();
-        let &[first, outline_length, total] = fields else {
-            return Err(Refused("the first chunk has another length".into()));
-        };
-        let [first, outline_length, total] = [first, outline_length, total].map(u64::from_le_bytes);
-        if first != FIRST || !rest.is_empty() || outline_length == 0 || outline_length > total {
-            return Err(Refused("a first chunk of another kind or version".into()));
+    pub(crate) fn begin(piece: &[u8], most_bytes: u64) -> Result<Self, ChunkError> {
+        let unknown = || ChunkError::Damaged(Refused("a first chunk of another kind or version".into()));
+        let content = checked(piece, 0).map_err(|Refused(words)| ChunkError::Damaged(Refused(words)))?;
+        let (fields, outline) = content.split_first_chunk::<FIELDS>().ok_or_else(unknown)?;
+        let field = |at: usize| u64::from_le_bytes(fields.as_chunks().0[at]);
+        let [first, outline_length, total] = [field(0), field(1), field(2)];
+        let has_outline = outline.len() as u64 == in_first(outline_length);
+        if first != FIRST || outline_length == 0 || outline_length >= total || !has_outline {
+            return Err(unknown());
         }
         if total - outline_length > most_bytes {
-            return Err(too_large(total, most_bytes));
+            return Err(ChunkError::Refused(too_large(total, most_bytes)));
         }
-        Ok(Self { outline_length, total, arrived: 0, part: Part::Outline(Vec::new()) })
-    }
-
-    /// The length of all bytes.
-    pub(crate) const fn total(&self) -> u64 {
-        self.total
+        let mut loading = Self {
+            outline_length,
+            total,
+            arrived: outline.len() as u64,
+            part: Part::Outline(outline.to_vec()),
+        };
+        if loading.arrived == outline_length {
+            let value = loading.read_outline().map_err(ChunkError::Damaged)?;
+            loading.part = Part::Arrays(Box::new(value));
+        }
+        Ok(loading)
     }
 
     /// The number of a piece of this length that comes next.
     pub(crate) fn number_of(&self, piece: &[u8]) -> u64 {
-        self.arrived + piece.len().saturating_sub(CHECKSUM) as u64 + 1
+        self.number_at(self.arrived + piece.len().saturating_sub(CHECKSUM) as u64)
+    }
+
+    const fn number_at(&self, end: u64) -> u64 {
+        end - in_first(self.outline_length) + 1
     }
 
     /// Takes the next piece; returns the value if it was the last.
@@ -226,7 +243,7 @@ impl<V: Value> Loading<V> {
                 content.len()
             )))
         };
-        if number != end + 1 || end > self.total || content.is_empty() {
+        if end > self.total || number != self.number_at(end) || content.is_empty() {
             return Err(out_of_order());
         }
         match &mut self.part {
@@ -265,8 +282,10 @@ impl<V: Value> Loading<V> {
     /// The value of all pieces, joined.
     pub(crate) fn all(pieces: &[u8], most_bytes: u64) -> Result<Box<V>, Refused> {
         let cut_short = || Refused("pieces that are cut short".into());
-        let (first, mut rest) = pieces.split_at_checked(FIRST_LENGTH).ok_or_else(cut_short)?;
-        let mut loading = Self::begin(first, most_bytes)?;
+        let outline_length = pieces.as_chunks().0.get(1).map(|&field| u64::from_le_bytes(field));
+        let length = in_first(outline_length.ok_or_else(cut_short)?) as usize + FIELDS + CHECKSUM;
+        let (first, mut rest) = pieces.split_at_checked(length).ok_or_else(cut_short)?;
+        let mut loading = Self::begin(first, most_bytes).map_err(ChunkError::reason)?;
         loop {
             let arrived = loading.arrived;
             let stop = if arrived < loading.outline_length { loading.outline_length } else { loading.total };
@@ -338,14 +357,13 @@ mod tests {
         BloomOptions, BloomValue, CuckooOptions, CuckooValue, SketchValue, Slot, TopOptions, TopValue,
     };
 
-    /// All bytes of a value, without the checksums.
+    /// All bytes of a value, without fields and checksums.
     fn bytes_of<V: Value>(value: &V) -> Vec<u8> {
         let mut bytes = Vec::new();
         Pieces::of(value)
             .all(|number, piece| {
-                if number > 1 {
-                    bytes.extend_from_slice(&piece[..piece.len() - CHECKSUM]);
-                }
+                let content = &piece[..piece.len() - CHECKSUM];
+                bytes.extend_from_slice(if number == 1 { &content[FIELDS..] } else { content });
             })
             .expect("memory");
         bytes
@@ -356,11 +374,11 @@ mod tests {
         let pieces = Pieces::of(value);
         let bytes = bytes_of(value);
         assert_eq!(bytes.len() as u64, pieces.total);
-        let (outline, arrays) = bytes.split_at(pieces.outline_length as usize);
-        for lengths in [(7, 8), (1000, 800), (outline.len(), arrays.len())] {
+        let arrays = &bytes[pieces.outline_length as usize..];
+        for lengths in [8, 800, arrays.len()] {
             let mut loading = Loading::<V>::begin(&pieces.first(), u64::MAX).expect("a first piece");
             let mut whole = None;
-            for content in outline.chunks(lengths.0).chain(arrays.chunks(lengths.1)) {
+            for content in arrays.chunks(lengths) {
                 assert!(whole.is_none(), "pieces behind the last");
                 let mut piece = content.to_vec();
                 piece.extend_from_slice(&checksum(content, loading.arrived).to_le_bytes());
@@ -392,6 +410,39 @@ mod tests {
         let words = pieces.total - pieces.outline_length;
         assert!(Loading::<V>::begin(&pieces.first(), words - 1).is_err());
         assert!(Loading::<V>::begin(&pieces.first(), words).is_ok());
+    }
+
+    /// Its items alone take more than a piece.
+    #[test]
+    fn an_outline_longer_than_a_piece_comes_in_pieces_too() {
+        let options = TopOptions { items: 5, width: 8, depth: 3, decay: 0.9, seed: 1 };
+        let mut top = TopValue::new(&options).expect("memory");
+        for item in 0..5u8 {
+            top.add(&vec![item; 1 << 20], 1).expect("memory");
+        }
+        let pieces = Pieces::of(&top);
+        assert!(pieces.outline_length > Pieces::LONGEST);
+        let (mut loading, mut whole, mut joined, mut count) = (None, None, Vec::new(), 0);
+        pieces
+            .all(|number, piece| {
+                assert!(whole.is_none());
+                joined.extend_from_slice(piece);
+                count += 1;
+                let Some(loading) = &mut loading else {
+                    loading = Some(Loading::<TopValue>::begin(piece, 1000).expect("a first piece"));
+                    return;
+                };
+                assert_eq!(loading.number_of(piece), number);
+                whole = loading.take(number, piece).expect("in order");
+            })
+            .expect("memory");
+        assert_eq!((count, pieces.count()), (4, 4));
+        assert_eq!(bytes_of(&*whole.expect("all of it")), bytes_of(&top));
+        let whole = Loading::<TopValue>::all(&joined, 1000).expect("all of it");
+        assert_eq!(bytes_of(&*whole), bytes_of(&top));
+        assert!(Loading::<TopValue>::all(&joined[..joined.len() - 1], 1000).is_err());
+        joined.push(0);
+        assert!(Loading::<TopValue>::all(&joined, 1000).is_err());
     }
 
     #[test]

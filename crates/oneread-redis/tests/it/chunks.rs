@@ -94,32 +94,30 @@ fn chunks_out_of_order_or_damaged_are_refused() {
     };
     refuse(&mut client, &chunks[1], "not found");
     refuse(&mut client, &(1, b"hello".to_vec()), "bad data");
-    // Its lengths, its outline and its bits.
-    assert_eq!(chunks.len(), 3);
+    // Its outline and its bits.
+    assert_eq!(chunks.len(), 2);
+    for at in 0..chunks[0].1.len() {
+        let mut damaged = chunks[0].clone();
+        damaged.1[at] ^= 0x10;
+        refuse(&mut client, &damaged, "bad data");
+    }
     load(&mut client, "BF.LOADCHUNK", "w", &chunks[0]).expect("the first");
     refuse(&mut client, &chunks[0], "item exists");
-    refuse(&mut client, &chunks[2], "bad data");
     refuse(&mut client, &(chunks[1].0 + 1, chunks[1].1.clone()), "bad data");
     refuse(&mut client, &(1, chunks[1].1.clone()), "item exists");
     refuse(&mut client, &(2, Vec::new()), "bad data");
-    for (chunk, next) in [(&chunks[1], false), (&chunks[2], true)] {
-        // An incomplete value is saved and loaded like any other.
-        client.expect("DEBUG RELOAD", "OK".to_owned());
-        for at in (0..chunk.1.len()).step_by(7) {
-            let mut damaged = chunk.clone();
-            damaged.1[at] ^= 0x10;
-            // It changes nothing: the right chunk can follow.
-            refuse(&mut client, &damaged, "bad data");
-        }
-        load(&mut client, "BF.LOADCHUNK", "w", chunk).expect("the chunk that follows");
-        if next {
-            client.expect("BF.CARD w", 0);
-        } else {
-            client.expect_error("BF.CARD w", "chunks of the value are still missing");
-        }
+    client.expect_error("BF.CARD w", "chunks of the value are still missing");
+    // An incomplete value is saved and loaded like any other.
+    client.expect("DEBUG RELOAD", "OK".to_owned());
+    for at in (0..chunks[1].1.len()).step_by(7) {
+        let mut damaged = chunks[1].clone();
+        damaged.1[at] ^= 0x10;
+        // It changes nothing: the right chunk can follow.
+        refuse(&mut client, &damaged, "bad data");
     }
+    load(&mut client, "BF.LOADCHUNK", "w", &chunks[1]).expect("the second");
+    client.expect("BF.CARD w", 0);
     refuse(&mut client, &chunks[1], "bad data");
-    refuse(&mut client, &chunks[2], "bad data");
     client.expect("CONFIG SET oneread.max-bytes 1024", "OK".to_owned());
     client.expect_error("BF.RESERVE large 0.001 100000", "oneread.max-bytes");
     client.expect("DEL w", 1);
