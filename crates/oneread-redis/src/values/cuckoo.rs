@@ -237,7 +237,9 @@ impl Value for CuckooValue {
         writer.number(kind);
         writer.fields([self.expansion, self.bucket_size, self.max_iterations].map(u64::from));
         writer.fields([self.deleted, self.seed()]);
-        rate.map(|rate| writer.rate(rate));
+        if let Some(rate) = rate {
+            writer.rate(rate);
+        }
         writer.numbers(&with!(&self.body, filter => filter.outline()));
     }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use redis::Value;
 
-use super::server::{Client, Engine, Server, engines};
+use super::server::{Client, Engine, Server};
 
 /// A number of the server's `INFO memory`.
 fn used_memory(client: &mut Client) -> i64 {
@@ -31,9 +31,9 @@ fn make(client: &mut Client, count: usize, line: &str) {
 /// The bytes of each of many keys, by what the server has used.
 fn bytes_per_key(client: &mut Client, count: usize, line: &str) -> f64 {
     // The first round makes the buffers of the connection and the table of keys.
-    client.expect("FLUSHALL", "OK".to_owned());
+    client.expect("FLUSHALL SYNC", "OK".to_owned());
     make(client, count, line);
-    client.expect("FLUSHALL", "OK".to_owned());
+    client.expect("FLUSHALL SYNC", "OK".to_owned());
     let before = used_memory(client);
     make(client, count, line);
     (used_memory(client) - before) as f64 / count as f64
@@ -48,7 +48,8 @@ const KEYS: usize = 4096;
 
 #[test]
 fn small_values_take_little_and_the_server_knows_how_much() {
-    for engine in engines() {
+    // Valkey keeps a small number together with its key, so that there is no empty key to compare.
+    for engine in [Engine::Redis] {
         let server = Server::start(engine, &["--activedefrag", "no"]);
         let mut client = server.connect();
         // What a key takes whatever it holds, and what the server tells of it: small numbers take
