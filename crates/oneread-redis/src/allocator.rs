@@ -108,6 +108,21 @@ pub(crate) fn measure<T>(make: impl FnOnce() -> T) -> usize {
     MEASURED.load(Ordering::Relaxed)
 }
 
+/// The bytes of the server's memory that an allocation of this size takes.
+pub(crate) fn taken(bytes: usize) -> usize {
+    let Some((alloc, free)) = server() else { return bytes };
+    // SAFETY: the server's functions; memory is freed once, unused.
+    unsafe {
+        let given = alloc(bytes);
+        if given.is_null() {
+            return bytes;
+        }
+        let taken = raw::RedisModule_MallocSize.map_or(bytes, |size| size(given));
+        free(given);
+        taken
+    }
+}
+
 #[cold]
 fn add_measured(given: *mut c_void) {
     // SAFETY: the server just returned this address.

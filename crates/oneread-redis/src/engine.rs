@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 use valkey_module::raw;
 
 use crate::types::Kept;
-use crate::values::{Refused, Slot};
+use crate::values::{Changing, Held, Refused, Slot};
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -128,18 +128,34 @@ impl Context {
     }
 
     pub(crate) fn is_resp3(&self) -> bool {
-        // SAFETY: see the top.
-        let flags = unsafe { server!(RedisModule_GetContextFlags(self.0)) };
-        flags as u32 & raw::REDISMODULE_CTX_FLAGS_RESP3 != 0
+        self.has(raw::REDISMODULE_CTX_FLAGS_RESP3)
     }
 
     /// Whether the command comes from a client. Commands from a master or the append-only file were
     /// accepted under the limits of their time; refusing them here would lose data on this server
     /// only.
     pub(crate) fn is_of_client(&self) -> bool {
+        !self.has(raw::REDISMODULE_CTX_FLAGS_REPLICATED | raw::REDISMODULE_CTX_FLAGS_LOADING)
+    }
+
+    /// Whether the server reads its own files or its master's.
+    pub(crate) fn is_loading(&self) -> bool {
+        self.has(raw::REDISMODULE_CTX_FLAGS_LOADING)
+    }
+
+    fn has(&self, any: u32) -> bool {
         // SAFETY: see the top.
         let flags = unsafe { server!(RedisModule_GetContextFlags(self.0)) };
-        flags as u32 & (raw::REDISMODULE_CTX_FLAGS_REPLICATED | raw::REDISMODULE_CTX_FLAGS_LOADING) == 0
+        flags as u32 & any != 0
+    }
+
+    /// The context of saving or loading a value.
+    ///
+    /// # Safety
+    /// The server is saving or loading.
+    pub(crate) unsafe fn of_io(io: *mut raw::RedisModuleIO) -> Self {
+        // SAFETY: the caller's.
+        Self(unsafe { server!(RedisModule_GetContextFromIO(io)) })
     }
 
     /// The largest size of a value in bytes.
@@ -334,21 +350,20 @@ impl<'c> Key<'c> {
     }
 
     /// The value of the key, if it exists and is complete.
-    pub(crate) fn value<V: Kept>(&self) -> Result<Option<&V>, Failure> {
-        match self.slot()? {
-            None => Ok(None),
-            Some(Slot::Ready(value)) => Ok(Some(value)),
-            Some(Slot::Loading(_)) => Err(STILL_LOADING.into()),
-        }
+    pub(crate) fn value<V: Kept>(&self) -> Result<Option<Held<'_, V>>, Failure> {
+        let Some(slot) = self.slot()? else { return Ok(None) };
+        Ok(Some(slot.value().ok_or(STILL_LOADING)??))
     }
 
     /// The value of the key, if it exists and is complete, for changing.
-    pub(crate) fn value_mut<V: Kept>(&mut self) -> Result<Option<&mut V>, Failure> {
-        match self.slot_mut()? {
-            None => Ok(None),
-            Some(Slot::Ready(value)) => Ok(Some(value)),
-            Some(Slot::Loading(_)) => Err(STILL_LOADING.into()),
-        }
+    pub(crate) fn value_mut<V: Kept>(&mut self) -> Result<Option<Changing<'_, V>>, Failure> {
+        let Some(slot) = self.slot_mut()? else { return Ok(None) };
+        Ok(Some(slot.change().ok_or(STILL_LOADING)??))
+    }
+
+    /// Stores a value in a key that was opened for writing, and replaces its content.
+    pub(crate) fn set_value<V: Kept>(&mut self, value: V) {
+        self.set(Slot::of(value));
     }
 
     /// Stores `slot` in a key that was opened for writing, and replaces its content.

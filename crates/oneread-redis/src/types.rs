@@ -1,16 +1,15 @@
 //! The module's data types: how the server saves, loads, copies, measures and frees values.
 
 use std::ffi::{c_char, c_int, c_longlong, c_void};
-use std::io::Read;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use valkey_module::raw;
 
-use crate::allocator::measure;
+use crate::allocator::{measure, taken};
 use crate::engine::{Context, c_string, server};
 use crate::settings;
 use crate::values::{
-    BloomValue, CuckooValue, Dump, Refused, SketchValue, Slot, TopValue, Value, length_of, strings, try_clone,
+    BloomValue, ChunkError, CuckooValue, Loading, Refused, SketchValue, Slot, TopValue, Value,
 };
 
 /// The version of the written format; other versions are refused.
@@ -128,17 +127,23 @@ unsafe extern "C" fn free<V: Kept>(value: *mut c_void) {
     drop(unsafe { Box::from_raw(value.cast::<Slot<V>>()) });
 }
 
-/// What a value takes. For a small one that is what a copy of it takes: what the structures and the
-/// allocator add to the content is most of it.
+/// What the server keeps for a value of a module, and does not count: an object, and a pair of
+/// pointers.
+const OBJECT: usize = 32;
+
+/// What a value takes, with what the structures and the allocator add to its content. For a small
+/// one that is what a copy takes, for others what each array would take by itself.
 unsafe extern "C" fn memory<V: Kept>(value: *const c_void) -> usize {
     // SAFETY: see `slot`.
     let slot = unsafe { slot::<V>(value) };
     let bytes = slot.byte_len();
     if bytes > SHARES_PAGES {
-        return bytes;
+        let pieces = slot.pieces();
+        let arrays = pieces.array_bytes();
+        return bytes - arrays.iter().sum::<usize>() + arrays.into_iter().map(taken).sum::<usize>();
     }
-    match try_clone(slot) {
-        Ok(_) => measure(|| Box::new(slot.clone())),
+    match slot.try_clone() {
+        Ok(copy) => OBJECT + measure(|| Box::new(copy.clone())),
         Err(_) => bytes,
     }
 }
@@ -170,7 +175,7 @@ unsafe extern "C" fn defrag<V: Kept>(
         *value = moved;
         let slot = &mut *moved.cast::<Slot<V>>();
         if slot.byte_len() <= SHARES_PAGES
-            && let Ok(copy) = try_clone(slot)
+            && let Ok(copy) = slot.try_clone()
         {
             *slot = copy;
         }
@@ -185,128 +190,124 @@ unsafe extern "C" fn copy<V: Kept>(
 ) -> *mut c_void {
     // SAFETY: see `slot`. Null tells the server that there is no copy, which `COPY` answers with an
     // error.
-    try_clone(unsafe { slot::<V>(value) }).map_or(std::ptr::null_mut(), |copy| V::hand_over(copy).cast())
+    unsafe { slot::<V>(value) }.try_clone().map_or(std::ptr::null_mut(), |copy| V::hand_over(copy).cast())
 }
 
 unsafe extern "C" fn digest<V: Kept>(digest: *mut raw::RedisModuleDigest, value: *mut c_void) {
     let mut checksum = xxhash_rust::xxh3::Xxh3Default::new();
     // SAFETY: see `slot`; the bytes live until the call returns.
     unsafe {
-        slot::<V>(value).encode(&mut |piece| checksum.update(piece));
+        _ = slot::<V>(value).pieces().all(|_, piece| checksum.update(piece));
         let checksum = checksum.digest128().to_le_bytes();
         server!(RedisModule_DigestAddStringBuffer(digest, checksum.as_ptr().cast(), checksum.len()));
         server!(RedisModule_DigestEndSequence(digest));
     }
 }
 
-/// A value is its length, then strings of at most [`Dump::LONGEST`] bytes.
+/// A value is the number of its pieces, and the pieces.
 unsafe extern "C" fn save<V: Kept>(io: *mut raw::RedisModuleIO, value: *mut c_void) {
     // SAFETY: see `slot`; the bytes live until each call returns.
+    // Like the server itself, this ends the process without memory: a snapshot that is cut short
+    // would be worse.
     unsafe {
         let slot = slot::<V>(value);
-        server!(RedisModule_SaveUnsigned(io, length_of(slot)));
-        strings(slot, Dump::LONGEST, |string| {
-            server!(RedisModule_SaveStringBuffer(io, string.as_ptr().cast(), string.len()));
-        });
+        let pieces = slot.pieces();
+        server!(RedisModule_SaveUnsigned(io, pieces.count()));
+        pieces
+            .all(|_, piece| {
+                server!(RedisModule_SaveStringBuffer(io, piece.as_ptr().cast(), piece.len()));
+            })
+            .expect("memory for a piece");
     }
 }
 
-/// Reads the strings of a saved value in order.
-struct Strings {
-    io: *mut raw::RedisModuleIO,
-    /// Unread bytes of the value.
-    left: u64,
-    string: *mut c_char,
+fn log(io: *mut raw::RedisModuleIO, words: &str) {
+    let words = c_string(words);
+    // SAFETY: the server is saving or loading a value of ours; the format takes one string, which
+    // lives until the call returns.
+    unsafe { server!(RedisModule_LogIOError(io, c"warning".as_ptr(), c"%s".as_ptr(), words.as_ptr())) };
+}
+
+/// A string that the server has read.
+struct Loaded {
+    start: *mut c_char,
     length: usize,
-    taken: usize,
 }
 
-impl Strings {
-    fn release(&mut self) {
-        if !self.string.is_null() {
-            // SAFETY: the server allocated it for us.
-            unsafe { server!(RedisModule_Free(self.string.cast())) };
-            self.string = std::ptr::null_mut();
-        }
+impl Loaded {
+    fn read(io: *mut raw::RedisModuleIO) -> Result<Self, Refused> {
+        let mut length = 0;
+        // SAFETY: the server is loading a value of ours; on an error it returns null.
+        let (start, failed) = unsafe {
+            let start = server!(RedisModule_LoadStringBuffer(io, &mut length));
+            (start, server!(RedisModule_IsIOError(io)) != 0)
+        };
+        let loaded = Self { start, length };
+        if failed || start.is_null() { Err(Refused("it is cut short".into())) } else { Ok(loaded) }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: the server returned that many bytes, which live as long as this.
+        unsafe { std::slice::from_raw_parts(self.start.cast(), self.length) }
     }
 }
 
-impl Drop for Strings {
+impl Drop for Loaded {
     fn drop(&mut self) {
-        self.release();
+        if !self.start.is_null() {
+            // SAFETY: the server allocated it for us.
+            unsafe { server!(RedisModule_Free(self.start.cast())) };
+        }
     }
 }
 
-impl Read for Strings {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        if self.left == 0 || buffer.is_empty() {
-            return Ok(0);
-        }
-        if self.taken == self.length {
-            self.release();
-            (self.length, self.taken) = (0, 0);
-            // SAFETY: the server is loading a value of ours; on an error it returns null.
-            unsafe {
-                self.string = server!(RedisModule_LoadStringBuffer(self.io, &mut self.length));
-                if server!(RedisModule_IsIOError(self.io)) != 0 || self.string.is_null() || self.length == 0 {
-                    self.length = 0;
-                    return Err(std::io::ErrorKind::UnexpectedEof.into());
-                }
-            }
-        }
-        let count = buffer.len().min(self.length - self.taken).min(self.left as usize);
-        // SAFETY: the string has at least `count` unread bytes.
-        let bytes = unsafe { std::slice::from_raw_parts(self.string.cast::<u8>().add(self.taken), count) };
-        buffer[..count].copy_from_slice(bytes);
-        self.taken += count;
-        self.left -= count as u64;
-        Ok(count)
+fn load_pieces<V: Kept>(io: *mut raw::RedisModuleIO, most_bytes: u64) -> Result<Slot<V>, Refused> {
+    // SAFETY: the server is loading a value of ours.
+    let (count, failed) =
+        unsafe { (server!(RedisModule_LoadUnsigned(io)), server!(RedisModule_IsIOError(io)) != 0) };
+    if failed || count == 0 {
+        return Err(Refused("it is cut short".into()));
     }
+    let first = Loaded::read(io)?;
+    let mut loading = Loading::begin(first.bytes(), most_bytes).map_err(ChunkError::reason)?;
+    for at in 1..count {
+        let piece = Loaded::read(io)?;
+        let number = loading.number_of(piece.bytes());
+        if let Some(value) = loading.take(number, piece.bytes()).map_err(ChunkError::reason)? {
+            let is_last = at + 1 == count;
+            return if is_last {
+                Ok(Slot::of(*value))
+            } else {
+                Err(Refused("there is more of it than it says".into()))
+            };
+        }
+    }
+    Ok(Slot::Loading(Box::new(loading)))
 }
 
 unsafe extern "C" fn load<V: Kept>(io: *mut raw::RedisModuleIO, version: c_int) -> *mut c_void {
-    let loaded = std::panic::catch_unwind(|| -> Result<Slot<V>, Refused> {
+    // SAFETY: the server is loading a value of ours.
+    let context = unsafe { Context::of_io(io) };
+    let loaded = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         if version != ENCODING {
             return Err(Refused(format!("version {version} is not known, only {ENCODING}")));
         }
-        // SAFETY: the server is loading a value of ours.
-        let left = unsafe {
-            let left = server!(RedisModule_LoadUnsigned(io));
-            if server!(RedisModule_IsIOError(io)) != 0 {
-                return Err(Refused("it is cut short".into()));
-            }
-            left
-        };
-        let mut strings = Strings { io, left, string: std::ptr::null_mut(), length: 0, taken: 0 };
-        let slot = Slot::decode(&mut strings)?;
-        if strings.left > 0 || strings.taken < strings.length {
-            return Err(Refused("there is more of it than it says".into()));
-        }
-        Ok(slot)
-    });
+        load_pieces::<V>(io, context.most_bytes())
+    }));
     let refused = match loaded {
         Ok(Ok(slot)) => {
-            if let Slot::Ready(value) = &slot
-                && is_loading(io)
+            if context.is_loading()
+                && let Some(Ok(value)) = slot.value()
             {
-                V::loaded(value);
+                V::loaded(&value);
             }
             return V::hand_over(slot).cast();
         }
         Ok(Err(Refused(words))) => words,
         Err(_) => "an error in the module; please report it".to_owned(),
     };
-    let words = c_string(&format!("a {} cannot be loaded: {refused}", V::NAME));
-    // SAFETY: the format takes one string, which lives until the call returns.
-    unsafe { server!(RedisModule_LogIOError(io, c"warning".as_ptr(), c"%s".as_ptr(), words.as_ptr())) };
+    log(io, &format!("a {} cannot be loaded: {refused}", V::NAME));
     std::ptr::null_mut()
-}
-
-/// Whether the server reads its own file or its master's data, as opposed to a client's `RESTORE`.
-fn is_loading(io: *mut raw::RedisModuleIO) -> bool {
-    // SAFETY: the server is loading a value of ours.
-    let flags = unsafe { server!(RedisModule_GetContextFlags(server!(RedisModule_GetContextFromIO(io)))) };
-    flags as u32 & raw::REDISMODULE_CTX_FLAGS_LOADING != 0
 }
 
 /// Writes the chunks of `SCANDUMP`.
@@ -316,10 +317,11 @@ unsafe extern "C" fn rewrite<V: Kept>(
     value: *mut c_void,
 ) {
     let command = c_string(&settings::named(V::LOADS));
-    let emit = |number: u64, chunk: &[u8]| {
-        // SAFETY: the format takes a string of the server, a number, and bytes with their length;
-        // all live until the call returns.
-        unsafe {
+    // SAFETY: see `slot`. The format takes a string of the server, a number, and bytes with their
+    // length; all live until the call returns.
+    unsafe {
+        let pieces = slot::<V>(value).pieces();
+        let emit = |number: u64, chunk: &[u8]| {
             server!(RedisModule_EmitAOF(
                 io,
                 command.as_ptr(),
@@ -329,18 +331,8 @@ unsafe extern "C" fn rewrite<V: Kept>(
                 chunk.as_ptr().cast::<c_char>(),
                 chunk.len()
             ));
-        }
-    };
-    // SAFETY: see `slot`.
-    match unsafe { slot::<V>(value) } {
-        Slot::Ready(value) => {
-            let mut number = 0;
-            while let Some((next, chunk)) = Dump::next(value, number) {
-                emit(next, &chunk);
-                number = next;
-            }
-        }
-        Slot::Loading(loading) => loading.chunks().for_each(|(number, chunk)| emit(number, &chunk)),
+        };
+        pieces.all(emit).expect("memory for a piece, as in `save`");
     }
 }
 
@@ -367,14 +359,14 @@ mod tests {
         for item in 0..1000u32 {
             value.add(&item.to_le_bytes(), u64::MAX).expect("memory");
         }
-        let before = BloomValue::hand_over(Slot::Ready(value)).cast::<c_void>();
+        let before = BloomValue::hand_over(Slot::of(value)).cast::<c_void>();
         let mut held = before;
         // SAFETY: one thread of this test program uses the function; the value is freed once.
         unsafe {
             raw::RedisModule_DefragAlloc = Some(moving);
             assert_eq!(defrag::<BloomValue>(std::ptr::null_mut(), std::ptr::null_mut(), &mut held), 0);
             assert_ne!(held, before);
-            let Slot::Ready(value) = slot::<BloomValue>(held) else { panic!("complete") };
+            let value = slot::<BloomValue>(held).value().expect("complete").expect("memory");
             assert!((0..1000u32).all(|item| value.contains(&item.to_le_bytes())));
             free::<BloomValue>(held);
         }

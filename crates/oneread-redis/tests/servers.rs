@@ -19,3 +19,5 @@ mod python;
 mod scripts;
 #[path = "it/server.rs"]
 mod server;
+#[path = "it/sizes.rs"]
+mod sizes;

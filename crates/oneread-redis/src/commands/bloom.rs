@@ -6,7 +6,7 @@ use super::chunks;
 use super::options::{MOST_EXPANSION, MOST_ITEMS, Options, UNKNOWN, check_size, fraction, integer};
 use crate::engine::{Arg, Args, Context, Failure, Key, Open, Outcome};
 use crate::settings::{BF_ERROR_RATE, BF_EXPANSION, BF_INITIAL_SIZE, filter_seed, named};
-use crate::values::{AddError, BloomOptions, BloomValue, Slot, Value};
+use crate::values::{AddError, BloomOptions, BloomValue, Loading, Value};
 
 const NOT_FOUND: &str = "ERR not found";
 
@@ -78,7 +78,7 @@ fn own_option(options: &mut BloomOptions, word: Arg<'_>, words: &mut Options<'_>
 
 fn create(context: &Context, key: &mut Key<'_>, options: &BloomOptions) -> Outcome {
     check_size(context, options.byte_len()?)?;
-    key.set(Slot::Ready(BloomValue::new(options)?));
+    key.set_value(BloomValue::new(options)?);
     Ok(())
 }
 
@@ -182,7 +182,7 @@ fn insert_all<'a>(
         create(context, &mut key, &options)?;
         made = Some(options);
     }
-    let filter = key.value_mut::<BloomValue>()?.ok_or(NOT_FOUND)?;
+    let mut filter = key.value_mut::<BloomValue>()?.ok_or(NOT_FOUND)?;
     let most_bytes = context.most_bytes();
     let mut answers = Vec::with_capacity(items.len());
     for item in items.clone() {
@@ -301,21 +301,17 @@ pub(super) fn debug(context: &Context, arguments: Args<'_>) -> Outcome {
     Ok(())
 }
 
-/// `BF.LOAD key data`: all bytes of a filter at once, as the chunks of `BF.SCANDUMP` behind the
-/// first, joined.
+/// `BF.LOAD key data`: all bytes of a filter at once, as the chunks of `BF.SCANDUMP`, joined.
 pub(super) fn load(context: &Context, arguments: Args<'_>) -> Outcome {
     arguments.expect(3..=3)?;
-    let (name, mut bytes) = (arguments.at(1)?, arguments.at(2)?.bytes());
+    let (name, bytes) = (arguments.at(1)?, arguments.at(2)?.bytes());
     check_size(context, bytes.len() as u64)?;
     let mut key = Key::open(context, name, Open::ToWrite);
     if key.slot::<BloomValue>()?.is_some() {
         return Err("ERR item exists".into());
     }
-    let value = BloomValue::decode(&mut bytes).map_err(|_| chunks::BAD_DATA)?;
-    if !bytes.is_empty() {
-        return Err(chunks::BAD_DATA.into());
-    }
-    key.set(Slot::Ready(value));
+    let value = Loading::<BloomValue>::all(bytes, context.most_bytes()).map_err(|_| chunks::BAD_DATA)?;
+    key.set_value(*value);
     context.replicate_as_it_came();
     context.notify("bf.load", name);
     context.ok();
@@ -326,7 +322,7 @@ pub(super) fn load(context: &Context, arguments: Args<'_>) -> Outcome {
 pub(super) fn cardinality(context: &Context, arguments: Args<'_>) -> Outcome {
     arguments.expect(2..=2)?;
     let key = Key::open(context, arguments.at(1)?, Open::ToRead);
-    context.integer(key.value::<BloomValue>()?.map_or(0, BloomValue::len));
+    context.integer(key.value::<BloomValue>()?.map_or(0, |filter| filter.len()));
     Ok(())
 }
 

@@ -1,9 +1,8 @@
 //! `SCANDUMP` and `LOADCHUNK`, the same for every kind of value.
 
-use super::options::check_size;
 use crate::engine::{Arg, Args, Context, Failure, Key, Open, Outcome};
 use crate::types::Kept;
-use crate::values::{Dump, Loading, Slot};
+use crate::values::{ChunkError, Loading, Pieces, Slot};
 
 /// The errors of a kind of value: clients know them, and some compare all of the text.
 pub(super) struct Errors {
@@ -30,7 +29,8 @@ pub(super) fn scan_dump<V: Kept>(context: &Context, arguments: Args<'_>, errors:
     let number = number(arguments.at(2)?, errors)?;
     let key = Key::open(context, arguments.at(1)?, Open::ToRead);
     let value = key.value::<V>()?.ok_or("ERR not found")?;
-    let (next, bytes) = Dump::next(value, number).unwrap_or_default();
+    let next = Pieces::of(&*value).next(number).map_err(|_| errors.chunk)?;
+    let (next, bytes) = next.unwrap_or_default();
     context.array(2);
     context.integer(next);
     context.bytes(&bytes);
@@ -45,26 +45,26 @@ pub(super) fn load_chunk<V: Kept>(context: &Context, arguments: Args<'_>, errors
     let mut key = Key::open(context, name, Open::ToWrite);
     match (key.slot_mut::<V>()?, number) {
         (None, 1) => {
-            let loading = Loading::begin(chunk).map_err(|_| errors.first)?;
-            check_size(context, loading.total())?;
-            key.set(Slot::<V>::Loading(loading));
+            let loading = Loading::begin(chunk, context.most_bytes()).map_err(|error| match error {
+                ChunkError::Refused(refused) => Failure::from(refused),
+                ChunkError::Damaged(_) => errors.first.into(),
+            })?;
+            key.set(Slot::<V>::Loading(Box::new(loading)));
         }
         (None, _) => return Err("ERR not found".into()),
         (Some(_), 1) => return Err("ERR item exists".into()),
-        (Some(Slot::Ready(_)), _) => return Err(errors.chunk.into()),
-        (Some(Slot::Loading(loading)), _) => match loading.take::<V>(number, chunk) {
+        (Some(Slot::Loading(loading)), _) => match loading.take(number, chunk) {
             Ok(None) => {}
-            Ok(Some(value)) => key.set(Slot::Ready(value)),
-            Err(_) => {
-                let complete = loading.is_complete();
-                if complete {
-                    // The bytes are complete but damaged, so no further chunk can help.
-                    key.delete();
-                    context.replicate_as_it_came();
-                }
+            Ok(Some(value)) => key.set_value(*value),
+            Err(ChunkError::Refused(_)) => return Err(errors.chunk.into()),
+            Err(ChunkError::Damaged(_)) => {
+                // The bytes are no value, so that no further chunk can help.
+                key.delete();
+                context.replicate_as_it_came();
                 return Err(errors.chunk.into());
             }
         },
+        (Some(_), _) => return Err(errors.chunk.into()),
     }
     context.replicate_as_it_came();
     context.notify(V::LOADS, name);

@@ -7,7 +7,7 @@ use crate::settings::{
     CF_BUCKET_SIZE, CF_ERROR_RATE, CF_EXPANSION, CF_INITIAL_SIZE, CF_MAX_EXPANSIONS, CF_MAX_ITERATIONS,
     filter_seed, named,
 };
-use crate::values::{AddError, CuckooOptions, CuckooValue, Slot, Value};
+use crate::values::{AddError, CuckooOptions, CuckooValue, Value};
 
 const NOT_FOUND: &str = "ERR not found";
 
@@ -78,7 +78,7 @@ fn own_option(options: &mut CuckooOptions, word: Arg<'_>, words: &mut Options<'_
 
 fn create(context: &Context, key: &mut Key<'_>, options: &CuckooOptions) -> Outcome {
     check_size(context, options.byte_len()?)?;
-    key.set(Slot::Ready(CuckooValue::new(options)?));
+    key.set_value(CuckooValue::new(options)?);
     Ok(())
 }
 
@@ -166,7 +166,7 @@ fn insert_all<'a>(
         create(context, &mut key, &options)?;
         replicate_creation(context, name, &options);
     }
-    let filter = key.value_mut::<CuckooValue>()?.ok_or(NOT_FOUND)?;
+    let mut filter = key.value_mut::<CuckooValue>()?.ok_or(NOT_FOUND)?;
     if context.is_of_client() && filter.layers() as u64 >= CF_MAX_EXPANSIONS.get() {
         return Err("Maximum expansions reached".into());
     }
@@ -244,7 +244,7 @@ pub(super) fn delete(context: &Context, arguments: Args<'_>) -> Outcome {
     arguments.expect(3..=3)?;
     let name = arguments.at(1)?;
     let mut key = Key::open(context, name, Open::ToWrite);
-    let filter = key.value_mut::<CuckooValue>()?.ok_or("Not found")?;
+    let mut filter = key.value_mut::<CuckooValue>()?.ok_or("Not found")?;
     let deleted = filter.delete(arguments.at(2)?.bytes());
     if deleted {
         context.replicate_as_it_came();

@@ -22,7 +22,8 @@ use table::{COMMANDS, Command};
 pub(crate) fn register(context: &Context) -> Result<(), String> {
     // Servers before 7.4 have no categories for modules. SAFETY: written once, before this.
     if let Some(add) = unsafe { raw::RedisModule_AddACLCategory } {
-        for category in ["bloom", "cuckoo", "cms", "topk", "oneread"] {
+        // No command here is of `tdigest`, but rules for access that name it are valid.
+        for category in ["bloom", "cuckoo", "cms", "topk", "tdigest", "oneread"] {
             // Ignores the error for an existing category. SAFETY: the context is that of loading,
             // and the name lives until the call returns.
             unsafe { add(context.pointer(), c_string(category).as_ptr()) };

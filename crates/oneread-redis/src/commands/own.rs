@@ -3,9 +3,7 @@
 use super::options::check_size;
 use crate::engine::{Args, Context, Failure, Key, Open, Outcome};
 use crate::types::Kept;
-use crate::values::{
-    BloomValue, CuckooValue, Refused, SketchValue, Slot, SumError, TopValue, Value, try_clone,
-};
+use crate::values::{BloomValue, CuckooValue, Refused, SketchValue, SumError, TopValue, Value, try_clone};
 
 /// `ONEREAD.MERGE destination source [source ...]`: the destination becomes the union of itself, if
 /// it exists, and the sources.
@@ -41,7 +39,8 @@ fn merge_all<V: Kept>(
 ) -> Outcome {
     let name = arguments.at(1)?;
     // Computes the union before the destination changes, so that an error changes nothing.
-    let mut joined = Key::open(context, name, Open::ToRead).value::<V>()?.map(try_clone).transpose()?;
+    let mut joined =
+        Key::open(context, name, Open::ToRead).value::<V>()?.map(|value| try_clone(&*value)).transpose()?;
     for source in arguments.from(2) {
         if source.bytes() == name.bytes() && joined.is_some() {
             continue;
@@ -49,17 +48,17 @@ fn merge_all<V: Kept>(
         let key = Key::open(context, source, Open::ToRead);
         let value = key.value::<V>()?.ok_or("ERR not found")?;
         match &mut joined {
-            None => joined = Some(try_clone(value)?),
+            None => joined = Some(try_clone(&*value)?),
             Some(joined) => {
                 // The layers of growing filters add up, so that merging back and forth would double
                 // them each time.
                 check_size(context, (joined.byte_len() + value.byte_len()) as u64)?;
-                join(joined, value)?;
+                join(joined, &value)?;
             }
         }
     }
     let joined = joined.ok_or("ERR not found")?;
-    Key::open(context, name, Open::ToWrite).set(Slot::Ready(joined));
+    Key::open(context, name, Open::ToWrite).set_value(joined);
     context.replicate_as_it_came();
     context.notify("oneread.merge", name);
     context.ok();
@@ -108,7 +107,7 @@ pub(super) fn stats(context: &Context, arguments: Args<'_>) -> Outcome {
         | (.., Err(Failure::Says(words))) => {
             return Err(Failure::Says(words));
         }
-        _ => top_facts(key.value::<TopValue>()?.ok_or(Failure::WrongType)?),
+        _ => top_facts(&*key.value::<TopValue>()?.ok_or(Failure::WrongType)?),
     };
     context.map(facts.len());
     for (name, fact) in facts {

@@ -4,7 +4,7 @@ use super::chunks;
 use super::options::{check_size, fraction, integer};
 use crate::engine::{Args, Context, Failure, Key, Open, Outcome};
 use crate::settings::{adopt_sketch_seed, named, sketch_seed};
-use crate::values::{Refused, SketchValue, Slot, SumError, try_clone};
+use crate::values::{Refused, SketchValue, SumError, try_clone};
 
 const ABSENT: &str = "CMS: key does not exist";
 
@@ -62,7 +62,7 @@ fn create(
     }
     let (width, depth) = dimensions()?;
     check_size(context, SketchValue::byte_len_of(width, depth))?;
-    key.set(Slot::Ready(SketchValue::new(width, depth, seed)?));
+    key.set_value(SketchValue::new(width, depth, seed)?);
     let numbers = [width.to_string(), depth.to_string(), seed.to_string()];
     let mut told = vec![name.bytes()];
     told.extend(numbers.iter().map(|number| number.as_bytes()));
@@ -80,7 +80,7 @@ pub(super) fn increase(context: &Context, arguments: Args<'_>) -> Outcome {
     }
     let name = arguments.at(1)?;
     let mut key = Key::open(context, name, Open::ToWrite);
-    let sketch = key.value_mut::<SketchValue>()?.ok_or(ABSENT)?;
+    let mut sketch = key.value_mut::<SketchValue>()?.ok_or(ABSENT)?;
     let mut pairs = Vec::with_capacity(arguments.len() / 2);
     for at in (2..arguments.len()).step_by(2) {
         let increment = arguments.at(at + 1)?.integer().ok_or("CMS: Cannot parse number")?;
@@ -146,13 +146,13 @@ pub(super) fn merge(context: &Context, arguments: Args<'_>) -> Outcome {
         let source = arguments.at(3 + at)?;
         // The destination is open already, and it may also be a source.
         let part = if source.bytes() == name.bytes() {
-            try_clone(key.value::<SketchValue>()?.ok_or(ABSENT)?)?
+            try_clone(&*key.value::<SketchValue>()?.ok_or(ABSENT)?)?
         } else {
-            try_clone(Key::open(context, source, Open::ToRead).value::<SketchValue>()?.ok_or(ABSENT)?)?
+            try_clone(&*Key::open(context, source, Open::ToRead).value::<SketchValue>()?.ok_or(ABSENT)?)?
         };
         parts.push((part, weight));
     }
-    let sketch = key.value_mut::<SketchValue>()?.ok_or(ABSENT)?;
+    let mut sketch = key.value_mut::<SketchValue>()?.ok_or(ABSENT)?;
     let parts: Vec<(&SketchValue, i64)> = parts.iter().map(|(part, weight)| (part, *weight)).collect();
     sketch.set_to_sum(&parts).map_err(|error| match error {
         SumError::Dimensions => "CMS: width/depth is not equal",

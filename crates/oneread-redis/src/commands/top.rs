@@ -4,7 +4,7 @@ use super::chunks;
 use super::options::{check_size, integer};
 use crate::engine::{Args, Context, Failure, Key, Open, Outcome};
 use crate::settings::{filter_seed, named};
-use crate::values::{Slot, TopOptions, TopValue};
+use crate::values::{TopOptions, TopValue};
 
 const ABSENT: &str = "TopK: key does not exist";
 const BAD_INCREMENT: &str =
@@ -52,7 +52,7 @@ fn create(context: &Context, arguments: Args<'_>, seed: u64) -> Outcome {
     check_size(context, options.byte_len())?;
     let value = TopValue::new(&options)
         .map_err(|_| Failure::from("ERR Insufficient memory to create topk data structure"))?;
-    key.set(Slot::Ready(value));
+    key.set_value(value);
     let numbers =
         [items.to_string(), width.to_string(), depth.to_string(), decay.to_string(), seed.to_string()];
     let mut told = vec![name.bytes()];
@@ -67,10 +67,10 @@ fn create(context: &Context, arguments: Args<'_>, seed: u64) -> Outcome {
 pub(super) fn add(context: &Context, arguments: Args<'_>) -> Outcome {
     arguments.expect(3..)?;
     let mut key = Key::open(context, arguments.at(1)?, Open::ToWrite);
-    let top = key.value_mut::<TopValue>()?.ok_or(ABSENT)?;
+    let mut top = key.value_mut::<TopValue>()?.ok_or(ABSENT)?;
     context.array(arguments.len() - 2);
     for item in arguments.from(2) {
-        count(context, top, item.bytes(), 1);
+        count(context, &mut top, item.bytes(), 1);
     }
     context.replicate_as_it_came();
     context.notify("topk.add", arguments.at(1)?);
@@ -84,12 +84,12 @@ pub(super) fn increase(context: &Context, arguments: Args<'_>) -> Outcome {
         return Err(Failure::Arity);
     }
     let mut key = Key::open(context, arguments.at(1)?, Open::ToWrite);
-    let top = key.value_mut::<TopValue>()?.ok_or(ABSENT)?;
+    let mut top = key.value_mut::<TopValue>()?.ok_or(ABSENT)?;
     let pairs = (2..arguments.len()).step_by(2);
     context.array(pairs.len());
     for at in pairs {
         match integer(arguments.at(at + 1)?, 0..=MAX_INCREMENT) {
-            Some(times) => count(context, top, arguments.at(at)?.bytes(), times as u32),
+            Some(times) => count(context, &mut top, arguments.at(at)?.bytes(), times as u32),
             None => context.error(BAD_INCREMENT),
         }
     }
@@ -122,7 +122,7 @@ fn answer(context: &Context, arguments: Args<'_>, answer: impl Fn(&TopValue, &[u
     let key = Key::open(context, arguments.at(1)?, Open::ToRead);
     let top = key.value::<TopValue>()?.ok_or(ABSENT)?;
     context.array(arguments.len() - 2);
-    arguments.from(2).for_each(|item| answer(top, item.bytes()));
+    arguments.from(2).for_each(|item| answer(&top, item.bytes()));
     Ok(())
 }
 
@@ -134,7 +134,8 @@ pub(super) fn list(context: &Context, arguments: Args<'_>) -> Outcome {
         return Err("WITHCOUNT keyword expected".into());
     }
     let key = Key::open(context, arguments.at(1)?, Open::ToRead);
-    let items = key.value::<TopValue>()?.ok_or(ABSENT)?.list();
+    let top = key.value::<TopValue>()?.ok_or(ABSENT)?;
+    let items = top.list();
     context.array(items.len() * if with_count { 2 } else { 1 });
     for (item, count) in items {
         context.bytes(item);
@@ -149,7 +150,8 @@ pub(super) fn list(context: &Context, arguments: Args<'_>) -> Outcome {
 pub(super) fn info(context: &Context, arguments: Args<'_>) -> Outcome {
     arguments.expect(2..=2)?;
     let key = Key::open(context, arguments.at(1)?, Open::ToRead);
-    let options = key.value::<TopValue>()?.ok_or(ABSENT)?.options();
+    let top = key.value::<TopValue>()?.ok_or(ABSENT)?;
+    let options = top.options();
     context.map(4);
     for (name, value) in [("k", options.items), ("width", options.width), ("depth", options.depth)] {
         context.simple(name);

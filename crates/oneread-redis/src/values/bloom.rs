@@ -1,14 +1,12 @@
 //! The value of `BF.*` keys: a Bloom filter that grows, or one of fixed size.
 
-use std::io::Read;
-
-use oneread::bytes::Saved;
+use oneread::bytes::WordArray;
 use oneread::filter::{BloomFilter, BuildError, GrowingFilter};
 use oneread::layout::{BloomLayout, GrowingLayout};
 use oneread::plan;
 
-use super::stream::{HEADER, fields_length, read_fields, write_fields};
-use super::{Refused, Value};
+use super::seeded::Seeded;
+use super::{Reader, Refused, Value, Writer};
 
 /// The settings of a new filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,16 +29,9 @@ pub(crate) struct BloomValue {
 }
 
 #[derive(Clone)]
-#[expect(clippy::large_enum_variant, reason = "nearly all filters grow; a box would cost them memory")]
 enum Body {
-    Growing(GrowingFilter),
-    /// In a box, so that filters that grow do not take the room for it.
-    Fixed {
-        filter: Box<BloomFilter>,
-        items: u64,
-        capacity: u64,
-        rate: f64,
-    },
+    Growing(GrowingFilter<Seeded>),
+    Fixed { filter: BloomFilter<Seeded>, items: u64, capacity: u64, rate: f64 },
 }
 
 /// Why an item is not added.
@@ -91,11 +82,9 @@ pub(crate) struct LayerFacts {
     pub(crate) rate: f64,
 }
 
-/// "onerbf-1" as a number.
-const VERSION: u64 = u64::from_le_bytes(*b"onerbf-1");
-
-/// The fields of an encoding.
-const FIELDS: u64 = 4;
+/// The first number of an outline: the kind of filter, and the version of the format.
+const GROWING: u64 = 1;
+const FIXED: u64 = 2;
 
 impl BloomOptions {
     fn layout(&self) -> Result<GrowingLayout, Refused> {
@@ -129,10 +118,10 @@ impl BloomValue {
     pub(crate) fn new(options: &BloomOptions) -> Result<Self, Refused> {
         let &BloomOptions { rate, capacity, expansion, seed, .. } = options;
         let body = if expansion == 0 {
-            let filter = Box::new(BloomFilter::with_seed(plan::bloom::for_rate(capacity, rate)?, seed)?);
+            let filter = BloomFilter::with_digester(plan::bloom::for_rate(capacity, rate)?, Seeded(seed))?;
             Body::Fixed { filter, items: 0, capacity, rate }
         } else {
-            Body::Growing(GrowingFilter::with_seed(options.layout()?, seed)?)
+            Body::Growing(GrowingFilter::with_digester(options.layout()?, Seeded(seed))?)
         };
         Ok(Self { expansion, body })
     }
@@ -279,52 +268,62 @@ impl BloomValue {
 
     pub(crate) fn seed(&self) -> u64 {
         match &self.body {
-            Body::Growing(filter) => filter.digester().seed(),
-            Body::Fixed { filter, .. } => filter.digester().seed(),
+            Body::Growing(filter) => filter.digester().0,
+            Body::Fixed { filter, .. } => filter.digester().0,
         }
     }
 }
 
 impl Value for BloomValue {
-    fn encode(&self, sink: &mut dyn FnMut(&[u8])) {
-        let (items, capacity, rate) = match &self.body {
-            Body::Growing(_) => (0, 0, 0.0),
-            Body::Fixed { items, capacity, rate, .. } => (*items, *capacity, *rate),
-        };
-        write_fields(VERSION, [self.expansion.into(), items, capacity, f64::to_bits(rate)], sink);
-        let sink = super::stream::Sink(sink);
+    fn write_outline(&self, writer: &mut Writer) {
         match &self.body {
-            Body::Growing(filter) => filter.save(sink),
-            Body::Fixed { filter, .. } => filter.save(sink),
+            Body::Growing(filter) => {
+                writer.fields([GROWING, self.expansion.into(), self.seed()]);
+                writer.numbers(&filter.outline());
+            }
+            Body::Fixed { filter, items, capacity, rate } => {
+                writer.fields([FIXED, self.expansion.into(), self.seed()]);
+                writer.fields([*items, *capacity]);
+                writer.rate(*rate);
+                writer.numbers(&filter.outline());
+            }
         }
-        .expect("a sink takes everything");
     }
 
-    fn decode(reader: &mut dyn Read) -> Result<Self, Refused> {
-        let [expansion, items, capacity, rate] = read_fields(VERSION, reader)?;
-        let expansion = u32::try_from(expansion).map_err(|_| Refused("an impossible expansion".into()))?;
-        let body = if expansion == 0 {
-            let filter = Box::new(BloomFilter::load(reader)?);
-            Body::Fixed { filter, items, capacity, rate: f64::from_bits(rate) }
-        } else {
-            Body::Growing(GrowingFilter::load(reader)?)
+    fn from_outline(reader: &mut Reader<'_>, most_bytes: u64) -> Result<Self, Refused> {
+        let (kind, expansion, seed) = (reader.number()?, reader.narrow()?, Seeded(reader.number()?));
+        let body = match kind {
+            GROWING => Body::Growing(GrowingFilter::with_outline(&reader.numbers()?, seed, most_bytes)?),
+            FIXED => {
+                let (items, capacity, rate) = (reader.number()?, reader.number()?, reader.rate()?);
+                let filter = BloomFilter::with_outline(&reader.numbers()?, seed, most_bytes)?;
+                Body::Fixed { filter, items, capacity, rate }
+            }
+            _ => return Err(Refused("a Bloom filter of another kind or version".into())),
         };
         Ok(Self { expansion, body })
     }
 
-    fn parts(&self) -> Option<[u64; 2]> {
-        let payload = match &self.body {
-            Body::Growing(filter) => filter.payload_length(),
-            Body::Fixed { filter, .. } => filter.payload_length(),
-        };
-        Some([fields_length(FIELDS) + HEADER, payload])
+    fn arrays(&self) -> Vec<&dyn WordArray> {
+        match &self.body {
+            Body::Growing(filter) => filter.arrays(),
+            Body::Fixed { filter, .. } => filter.arrays(),
+        }
     }
 
-    fn write_payload(&self, sink: &mut dyn FnMut(&[u8])) {
-        match &self.body {
-            Body::Growing(filter) => filter.write_payload(sink),
-            Body::Fixed { filter, .. } => filter.write_payload(sink),
+    fn arrays_mut(&mut self) -> Vec<&mut dyn WordArray> {
+        match &mut self.body {
+            Body::Growing(filter) => filter.arrays_mut(),
+            Body::Fixed { filter, .. } => filter.arrays_mut(),
         }
+    }
+
+    fn check_arrays(&self) -> Result<(), Refused> {
+        match &self.body {
+            Body::Growing(filter) => filter.check_arrays()?,
+            Body::Fixed { filter, .. } => filter.check_arrays()?,
+        }
+        Ok(())
     }
 
     fn byte_len(&self) -> usize {

@@ -2,9 +2,7 @@
 //! remainders allow, it is a d-left counting filter. There is no cuckoo filter here; only the
 //! commands have that name.
 
-use std::io::Read;
-
-use oneread::bytes::{Kind, Saved};
+use oneread::bytes::WordArray;
 use oneread::filter::{
     BuildError, DLeftCountingFilter, GrowingDLeftCountingFilter, GrowingLineFilter, LineFilter,
 };
@@ -12,8 +10,8 @@ use oneread::layout::{DLeftCountingLayout, GrowingLayout};
 use oneread::plan;
 
 use super::bloom::AddError;
-use super::stream::{HEADER, Sink, fields_length, read_fields, write_fields};
-use super::{Refused, Value};
+use super::seeded::Seeded;
+use super::{Reader, Refused, Value, Writer};
 
 /// The settings of a new filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,16 +34,17 @@ pub(crate) struct CuckooValue {
     bucket_size: u32,
     max_iterations: u32,
     deleted: u64,
-    rate: f64,
     body: Body,
 }
 
 #[derive(Clone)]
 enum Body {
-    GrowingLine(GrowingLineFilter),
-    Line(Box<LineFilter>),
-    GrowingDLeft(GrowingDLeftCountingFilter),
-    DLeft(DLeftCountingFilter),
+    GrowingLine(GrowingLineFilter<Seeded>),
+    /// With the planned rate.
+    Line(Box<LineFilter<Seeded>>, f64),
+    GrowingDLeft(GrowingDLeftCountingFilter<Seeded>),
+    /// With the planned rate.
+    DLeft(DLeftCountingFilter<Seeded>, f64),
 }
 
 /// Runs the same code on a filter of any kind.
@@ -53,9 +52,9 @@ macro_rules! with {
     ($body:expr, $filter:ident => $do:expr) => {
         match $body {
             Body::GrowingLine($filter) => $do,
-            Body::Line($filter) => $do,
+            Body::Line($filter, _) => $do,
             Body::GrowingDLeft($filter) => $do,
-            Body::DLeft($filter) => $do,
+            Body::DLeft($filter, _) => $do,
         }
     };
 }
@@ -72,11 +71,11 @@ const LINE_RATE: f64 = 7.5e-6;
 /// planned one.
 const TURNOVERS: f64 = 20.0;
 
-/// "onercf-1" as a number.
-const VERSION: u64 = u64::from_le_bytes(*b"onercf-1");
-
-/// The fields of an encoding.
-const FIELDS: u64 = 5;
+/// The first number of an outline: the kind of filter, and the version of the format.
+const GROWING_LINE: u64 = 1;
+const LINE: u64 = 2;
+const GROWING_DLEFT: u64 = 3;
+const DLEFT: u64 = 4;
 
 impl CuckooOptions {
     fn layout(&self) -> Result<GrowingLayout, Refused> {
@@ -105,24 +104,27 @@ impl CuckooOptions {
     }
 
     fn body(&self) -> Result<Body, Refused> {
+        let seed = Seeded(self.seed);
         Ok(match (self.expansion > 0, self.has_lines()) {
-            (true, true) => Body::GrowingLine(GrowingLineFilter::with_seed(self.layout()?, self.seed)?),
+            (true, true) => Body::GrowingLine(GrowingLineFilter::with_digester(self.layout()?, seed)?),
             (false, true) => {
                 let layout = plan::line::for_rate(self.capacity, self.rate)?;
-                Body::Line(Box::new(LineFilter::with_seed(layout, self.seed)?))
+                Body::Line(Box::new(LineFilter::with_digester(layout, seed)?), self.rate)
             }
             (true, false) => {
-                Body::GrowingDLeft(GrowingDLeftCountingFilter::with_seed(self.layout()?, self.seed)?)
+                Body::GrowingDLeft(GrowingDLeftCountingFilter::with_digester(self.layout()?, seed)?)
             }
-            (false, false) => Body::DLeft(DLeftCountingFilter::with_seed(self.dleft_layout()?, self.seed)?),
+            (false, false) => {
+                Body::DLeft(DLeftCountingFilter::with_digester(self.dleft_layout()?, seed)?, self.rate)
+            }
         })
     }
 }
 
 impl CuckooValue {
     pub(crate) fn new(options: &CuckooOptions) -> Result<Self, Refused> {
-        let &CuckooOptions { rate, expansion, bucket_size, max_iterations, .. } = options;
-        Ok(Self { expansion, bucket_size, max_iterations, deleted: 0, rate, body: options.body()? })
+        let &CuckooOptions { expansion, bucket_size, max_iterations, .. } = options;
+        Ok(Self { expansion, bucket_size, max_iterations, deleted: 0, body: options.body()? })
     }
 
     /// Adds an item once more and grows to at most `most_bytes`.
@@ -132,8 +134,8 @@ impl CuckooValue {
         match &mut self.body {
             Body::GrowingLine(filter) => filter.insert_within(item, most_bytes).map(drop).map_err(refused),
             Body::GrowingDLeft(filter) => filter.insert_within(item, most_bytes).map(drop).map_err(refused),
-            Body::Line(filter) => filter.insert(item).map(drop).map_err(|_| AddError::Full),
-            Body::DLeft(filter) => filter.insert(item).map(drop).map_err(|_| AddError::Full),
+            Body::Line(filter, _) => filter.insert(item).map(drop).map_err(|_| AddError::Full),
+            Body::DLeft(filter, _) => filter.insert(item).map(drop).map_err(|_| AddError::Full),
         }
     }
 
@@ -167,9 +169,9 @@ impl CuckooValue {
     pub(crate) fn buckets(&self) -> u64 {
         match &self.body {
             Body::GrowingLine(filter) => filter.total_lines(),
-            Body::Line(filter) => filter.layout().lines(),
+            Body::Line(filter, _) => filter.layout().lines(),
             Body::GrowingDLeft(filter) => filter.total_buckets(),
-            Body::DLeft(filter) => filter.layout().total_buckets(),
+            Body::DLeft(filter, _) => filter.layout().total_buckets(),
         }
     }
 
@@ -177,9 +179,9 @@ impl CuckooValue {
     pub(crate) fn slots(&self) -> u64 {
         match &self.body {
             Body::GrowingLine(filter) => filter.total_slots(),
-            Body::Line(filter) => filter.layout().capacity(),
+            Body::Line(filter, _) => filter.layout().capacity(),
             Body::GrowingDLeft(filter) => filter.total_slots(),
-            Body::DLeft(filter) => filter.layout().total_slots(),
+            Body::DLeft(filter, _) => filter.layout().total_slots(),
         }
     }
 
@@ -187,7 +189,7 @@ impl CuckooValue {
         match &self.body {
             Body::GrowingLine(filter) => filter.layers(),
             Body::GrowingDLeft(filter) => filter.layers(),
-            Body::Line(_) | Body::DLeft(_) => 1,
+            Body::Line(..) | Body::DLeft(..) => 1,
         }
     }
 
@@ -207,8 +209,12 @@ impl CuckooValue {
         self.max_iterations
     }
 
-    pub(crate) const fn planned_rate(&self) -> f64 {
-        self.rate
+    pub(crate) fn planned_rate(&self) -> f64 {
+        match &self.body {
+            Body::GrowingLine(filter) => filter.layout().rate(),
+            Body::GrowingDLeft(filter) => filter.layout().rate(),
+            Body::Line(_, rate) | Body::DLeft(_, rate) => *rate,
+        }
     }
 
     pub(crate) fn present_rate(&self) -> f64 {
@@ -216,46 +222,62 @@ impl CuckooValue {
     }
 
     pub(crate) fn seed(&self) -> u64 {
-        with!(&self.body, filter => filter.digester().seed())
+        with!(&self.body, filter => filter.digester().0)
     }
 }
 
 impl Value for CuckooValue {
-    fn encode(&self, sink: &mut dyn FnMut(&[u8])) {
-        let narrow = [self.expansion, self.bucket_size, self.max_iterations].map(u64::from);
-        let [expansion, bucket_size, max_iterations] = narrow;
-        let fields = [expansion, bucket_size, max_iterations, self.deleted, self.rate.to_bits()];
-        write_fields(VERSION, fields, sink);
-        let sink = Sink(sink);
-        with!(&self.body, filter => filter.save(sink)).expect("a sink takes everything");
-    }
-
-    fn decode(reader: &mut dyn Read) -> Result<Self, Refused> {
-        let [expansion, bucket_size, max_iterations, deleted, rate] = read_fields(VERSION, reader)?;
-        let narrow = |field: u64| u32::try_from(field).map_err(|_| Refused("an impossible option".into()));
-        let (expansion, bucket_size) = (narrow(expansion)?, narrow(bucket_size)?);
-        let max_iterations = narrow(max_iterations)?;
-        // The first bytes tell the kind of filter; earlier versions had d-left filters only.
-        let mut first = [0; 12];
-        reader.read_exact(&mut first)?;
-        let reader = first[..].chain(reader);
-        let body = match (Kind::of(&first)?, expansion > 0) {
-            (Kind::GrowingLine, true) => Body::GrowingLine(Saved::load(reader)?),
-            (Kind::Line, false) => Body::Line(Box::new(Saved::load(reader)?)),
-            (Kind::GrowingDLeftCounting, true) => Body::GrowingDLeft(Saved::load(reader)?),
-            (Kind::DLeftCounting, false) => Body::DLeft(Saved::load(reader)?),
-            _ => return Err(Refused("a filter of another kind".into())),
+    fn write_outline(&self, writer: &mut Writer) {
+        let (kind, rate) = match &self.body {
+            Body::GrowingLine(_) => (GROWING_LINE, None),
+            Body::Line(_, rate) => (LINE, Some(*rate)),
+            Body::GrowingDLeft(_) => (GROWING_DLEFT, None),
+            Body::DLeft(_, rate) => (DLEFT, Some(*rate)),
         };
-        Ok(Self { expansion, bucket_size, max_iterations, deleted, rate: f64::from_bits(rate), body })
+        writer.number(kind);
+        writer.fields([self.expansion, self.bucket_size, self.max_iterations].map(u64::from));
+        writer.fields([self.deleted, self.seed()]);
+        if let Some(rate) = rate {
+            writer.rate(rate);
+        }
+        writer.numbers(&with!(&self.body, filter => filter.outline()));
     }
 
-    fn parts(&self) -> Option<[u64; 2]> {
-        let payload = with!(&self.body, filter => filter.payload_length());
-        Some([fields_length(FIELDS) + HEADER, payload])
+    fn from_outline(reader: &mut Reader<'_>, most: u64) -> Result<Self, Refused> {
+        let kind = reader.number()?;
+        let (expansion, bucket_size, max_iterations) = (reader.narrow()?, reader.narrow()?, reader.narrow()?);
+        let (deleted, seed) = (reader.number()?, Seeded(reader.number()?));
+        let body = match kind {
+            GROWING_LINE => {
+                Body::GrowingLine(GrowingLineFilter::with_outline(&reader.numbers()?, seed, most)?)
+            }
+            LINE => {
+                let rate = reader.rate()?;
+                let filter = LineFilter::with_outline(&reader.numbers()?, seed, most)?;
+                Body::Line(Box::new(filter), rate)
+            }
+            GROWING_DLEFT => {
+                Body::GrowingDLeft(GrowingDLeftCountingFilter::with_outline(&reader.numbers()?, seed, most)?)
+            }
+            DLEFT => {
+                let rate = reader.rate()?;
+                Body::DLeft(DLeftCountingFilter::with_outline(&reader.numbers()?, seed, most)?, rate)
+            }
+            _ => return Err(Refused("a cuckoo filter of another kind or version".into())),
+        };
+        Ok(Self { expansion, bucket_size, max_iterations, deleted, body })
     }
 
-    fn write_payload(&self, sink: &mut dyn FnMut(&[u8])) {
-        with!(&self.body, filter => filter.write_payload(sink));
+    fn arrays(&self) -> Vec<&dyn WordArray> {
+        with!(&self.body, filter => filter.arrays())
+    }
+
+    fn arrays_mut(&mut self) -> Vec<&mut dyn WordArray> {
+        with!(&mut self.body, filter => filter.arrays_mut())
+    }
+
+    fn check_arrays(&self) -> Result<(), Refused> {
+        Ok(with!(&self.body, filter => filter.check_arrays())?)
     }
 
     fn byte_len(&self) -> usize {

@@ -4,17 +4,20 @@
 mod bloom;
 mod cuckoo;
 mod loading;
+mod outline;
+mod seeded;
 mod sketch;
-mod stream;
+mod slot;
 mod top;
 
-use std::io::Read;
+use oneread::bytes::WordArray;
 
 pub(crate) use bloom::{AddError, BloomOptions, BloomValue};
 pub(crate) use cuckoo::{CuckooOptions, CuckooValue};
-pub(crate) use loading::{Dump, Loading};
+pub(crate) use loading::{ChunkError, Loading, Pieces};
+pub(crate) use outline::{Reader, Writer};
 pub(crate) use sketch::{SketchValue, SumError};
-pub(crate) use stream::{length_of, strings};
+pub(crate) use slot::{Changing, Held, Slot};
 pub(crate) use top::{TopOptions, TopValue};
 
 /// Why a value cannot be made, changed or read.
@@ -28,24 +31,26 @@ impl<E: std::error::Error> From<E> for Refused {
 }
 
 /// The value of a key.
+///
+/// It has an outline of few bytes, and arrays of words. So large values are saved and loaded piece
+/// by piece, and small ones are packed.
 pub(crate) trait Value: Sized + Clone + 'static {
-    /// Writes the encoding in pieces, the same every time.
-    fn encode(&self, sink: &mut dyn FnMut(&[u8]));
+    /// Writes all but the arrays, the same bytes every time.
+    fn write_outline(&self, writer: &mut Writer);
 
-    /// Reads what [`encode`](Self::encode) wrote, and nothing beyond it. Memory is allocated only
-    /// as bytes arrive, and every byte is covered by a checksum.
-    fn decode(reader: &mut dyn Read) -> Result<Self, Refused>;
+    /// Reads an outline, and nothing beyond it. All arrays are 0, and take at most `most_bytes`.
+    fn from_outline(reader: &mut Reader<'_>, most_bytes: u64) -> Result<Self, Refused>;
 
-    /// The lengths of the encoding's beginning and of the rest, the payload, if that can be written
-    /// by itself. The beginning may hold a checksum that takes a pass over all of the value.
-    fn parts(&self) -> Option<[u64; 2]> {
-        None
+    fn arrays(&self) -> Vec<&dyn WordArray>;
+
+    fn arrays_mut(&mut self) -> Vec<&mut dyn WordArray>;
+
+    /// Checks arrays that were filled after [`from_outline`](Self::from_outline).
+    fn check_arrays(&self) -> Result<(), Refused> {
+        Ok(())
     }
 
-    /// Writes the payload.
-    fn write_payload(&self, _sink: &mut dyn FnMut(&[u8])) {}
-
-    /// The memory it takes, in bytes.
+    /// The memory of its content, in bytes.
     fn byte_len(&self) -> usize;
 }
 
@@ -66,50 +71,4 @@ pub(crate) fn check_memory(bytes: usize) -> Result<(), Refused> {
 pub(crate) fn try_clone<V: Value>(value: &V) -> Result<V, Refused> {
     check_memory(value.byte_len())?;
     Ok(value.clone())
-}
-
-/// The content of a key: a value, or the part of one that has been loaded so far.
-#[derive(Clone)]
-pub(crate) enum Slot<V> {
-    Ready(V),
-    Loading(Loading),
-}
-
-impl<V: Value> Slot<V> {
-    pub(crate) fn byte_len(&self) -> usize {
-        size_of::<Self>()
-            + match self {
-                Self::Ready(value) => value.byte_len(),
-                Self::Loading(loading) => loading.byte_len(),
-            }
-    }
-}
-
-impl<V: Value> Value for Slot<V> {
-    fn encode(&self, sink: &mut dyn FnMut(&[u8])) {
-        match self {
-            Self::Ready(value) => {
-                sink(&[0]);
-                value.encode(sink);
-            }
-            Self::Loading(loading) => {
-                sink(&[1]);
-                loading.encode(sink);
-            }
-        }
-    }
-
-    fn decode(reader: &mut dyn Read) -> Result<Self, Refused> {
-        let mut tag = [0];
-        reader.read_exact(&mut tag)?;
-        match tag {
-            [0] => Ok(Self::Ready(V::decode(reader)?)),
-            [1] => Ok(Self::Loading(Loading::decode(reader)?)),
-            _ => Err(Refused("neither a value nor a part of one".into())),
-        }
-    }
-
-    fn byte_len(&self) -> usize {
-        Slot::byte_len(self)
-    }
 }

@@ -1,11 +1,9 @@
 //! The value of `CMS.*` keys.
 
-use std::io::Read;
-
+use oneread::bytes::WordArray;
 use oneread::hash::{Digest, Digester, Domain, Portable, reduce};
 
-use super::stream::{CheckedReader, CheckedSink, fields_length, read_fields, write_fields};
-use super::{Refused, Value, check_memory};
+use super::{Reader, Refused, Value, Writer, check_memory, too_large};
 
 /// A Count-Min sketch with counters of 32 bits, half the size of the library's. A counter that
 /// would exceed 2^32 − 1 stays there, and clients are told of it, as by RedisBloom.
@@ -16,8 +14,8 @@ pub(crate) struct SketchValue {
     seed: u64,
     /// The sum of all counts, at most 2^63 − 1.
     total: u64,
-    /// Rows of `width` counters.
-    counters: Vec<u32>,
+    /// Rows of `width` counters, two per word.
+    words: Vec<u64>,
 }
 
 /// Why sketches cannot be added.
@@ -29,8 +27,8 @@ pub(crate) enum SumError {
     OutOfRange,
 }
 
-/// "onercms2" as a number.
-const VERSION: u64 = u64::from_le_bytes(*b"onercms2");
+/// The first number of an outline: the version of the format.
+const VERSION: u64 = 1;
 
 /// The counters of an item.
 const COUNTERS: Domain = Domain::COUNT_MIN;
@@ -47,13 +45,22 @@ impl SketchValue {
 
     /// The bytes of a new sketch, computed before any are allocated.
     pub(crate) fn byte_len_of(width: u64, depth: u32) -> u64 {
-        width.saturating_mul(depth.into()).saturating_mul(4)
+        width.saturating_mul(depth.into()).div_ceil(2).saturating_mul(8)
     }
 
     pub(crate) fn new(width: u64, depth: u32, seed: u64) -> Result<Self, Refused> {
         let bytes = usize::try_from(Self::byte_len_of(width, depth))?;
         check_memory(bytes)?;
-        Ok(Self { width, depth, seed, total: 0, counters: vec![0; bytes / 4] })
+        Ok(Self { width, depth, seed, total: 0, words: vec![0; bytes / 8] })
+    }
+
+    fn counter(&self, place: usize) -> u32 {
+        (self.words[place / 2] >> (32 * (place % 2))) as u32
+    }
+
+    fn set_counter(&mut self, place: usize, counter: u32) {
+        let (word, shift) = (&mut self.words[place / 2], 32 * (place % 2));
+        *word = *word & !(u64::from(u32::MAX) << shift) | u64::from(counter) << shift;
     }
 
     fn digest(&self, item: &[u8]) -> Digest {
@@ -72,16 +79,17 @@ impl SketchValue {
         self.total = self.total.saturating_add(count).min(i64::MAX as u64);
         let (digest, mut least) = (self.digest(item), u32::MAX);
         for place in self.places(digest) {
-            let counter = &mut self.counters[place];
-            *counter = u32::try_from(count).map_or(u32::MAX, |count| counter.saturating_add(count));
-            least = least.min(*counter);
+            let before = self.counter(place);
+            let counter = u32::try_from(count).map_or(u32::MAX, |count| before.saturating_add(count));
+            self.set_counter(place, counter);
+            least = least.min(counter);
         }
         least
     }
 
     pub(crate) fn estimate(&self, item: &[u8]) -> u64 {
         let places = self.places(self.digest(item));
-        places.map(|place| u64::from(self.counters[place])).min().unwrap_or(0)
+        places.map(|place| u64::from(self.counter(place))).min().unwrap_or(0)
     }
 
     /// Replaces this sketch by the weighted sum of `parts`. Nothing is changed in case of an error.
@@ -101,11 +109,12 @@ impl SketchValue {
             });
             u64::try_from(sum).ok().filter(|&sum| sum <= most).ok_or(SumError::OutOfRange)
         };
-        let counter = |at: usize| sum(&|part| part.counters[at].into(), u32::MAX.into());
+        let counter = |at: usize| sum(&|part| part.counter(at).into(), u32::MAX.into());
         let total = sum(&|part| part.total, i64::MAX as u64)?;
-        (0..self.counters.len()).try_for_each(|at| counter(at).map(drop))?;
-        for at in 0..self.counters.len() {
-            self.counters[at] = counter(at)? as u32;
+        let counters = self.width as usize * self.depth as usize;
+        (0..counters).try_for_each(|at| counter(at).map(drop))?;
+        for at in 0..counters {
+            self.set_counter(at, counter(at)? as u32);
         }
         self.total = total;
         Ok(())
@@ -129,34 +138,34 @@ impl SketchValue {
 }
 
 impl Value for SketchValue {
-    fn encode(&self, sink: &mut dyn FnMut(&[u8])) {
-        write_fields(VERSION, [self.width, self.depth.into(), self.seed, self.total], sink);
-        self.write_payload(sink);
+    fn write_outline(&self, writer: &mut Writer) {
+        writer.fields([VERSION, self.width, self.depth.into(), self.seed, self.total]);
     }
 
-    fn parts(&self) -> Option<[u64; 2]> {
-        Some([fields_length(4), self.counters.len() as u64 * 4 + 8])
+    fn from_outline(reader: &mut Reader<'_>, most_bytes: u64) -> Result<Self, Refused> {
+        let (version, width, depth) = (reader.number()?, reader.number()?, reader.narrow()?);
+        if version != VERSION || width == 0 || depth == 0 {
+            return Err(Refused("a sketch of another version, or without counters".into()));
+        }
+        let bytes = Self::byte_len_of(width, depth);
+        if bytes > most_bytes {
+            return Err(too_large(bytes, most_bytes));
+        }
+        let mut sketch = Self::new(width, depth, reader.number()?)?;
+        sketch.total = reader.number()?.min(i64::MAX as u64);
+        Ok(sketch)
     }
 
-    fn write_payload(&self, sink: &mut dyn FnMut(&[u8])) {
-        let mut sink = CheckedSink::new(sink);
-        sink.words(&self.counters, u32::to_le_bytes);
-        sink.finish();
+    fn arrays(&self) -> Vec<&dyn WordArray> {
+        vec![&self.words]
     }
 
-    fn decode(reader: &mut dyn Read) -> Result<Self, Refused> {
-        let [width, depth, seed, total] = read_fields(VERSION, reader)?;
-        let depth = u32::try_from(depth).ok().filter(|&depth| depth > 0 && width > 0);
-        let depth = depth.ok_or_else(|| Refused("an impossible depth or width".into()))?;
-        let mut reader = CheckedReader::new(reader);
-        let count = width.checked_mul(depth.into()).ok_or_else(|| Refused("an impossible size".into()))?;
-        let counters = reader.words(count, u32::from_le_bytes)?;
-        reader.finish()?;
-        Ok(Self { width, depth, seed, total: total.min(i64::MAX as u64), counters })
+    fn arrays_mut(&mut self) -> Vec<&mut dyn WordArray> {
+        vec![&mut self.words]
     }
 
     fn byte_len(&self) -> usize {
-        self.counters.len() * 4
+        self.words.len() * 8
     }
 }
 

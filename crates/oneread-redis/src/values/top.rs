@@ -6,12 +6,10 @@
 //! 2. The same commands lead to the same bytes on every server: the random numbers are part of the
 //!    value.
 
-use std::io::Read;
-
+use oneread::bytes::WordArray;
 use oneread::hash::{Digest, Digester, Domain, Portable, reduce};
 
-use super::stream::{CheckedReader, CheckedSink, read_fields, write_fields};
-use super::{Refused, Value, check_memory};
+use super::{Reader, Refused, Value, Writer, check_memory, too_large};
 
 /// The settings of a new value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,8 +52,8 @@ struct Entry {
     item: Box<[u8]>,
 }
 
-/// "onertop1" as a number.
-const VERSION: u64 = u64::from_le_bytes(*b"onertop1");
+/// The first number of an outline: the version of the format.
+const VERSION: u64 = 1;
 
 /// The cells and the fingerprint of an item.
 const CELLS: Domain = Domain::new(1);
@@ -251,45 +249,51 @@ impl TopValue {
 }
 
 impl Value for TopValue {
-    fn encode(&self, sink: &mut dyn FnMut(&[u8])) {
+    fn write_outline(&self, writer: &mut Writer) {
         let TopOptions { items, width, depth, decay, seed } = self.options;
-        let fields = [items.into(), width.into(), depth.into(), decay.to_bits(), seed, self.random];
-        write_fields(VERSION, fields, sink);
-        let mut sink = CheckedSink::new(sink);
-        sink.words(&self.cells, u64::to_le_bytes);
+        writer.fields([VERSION, items.into(), width.into(), depth.into()]);
+        writer.rate(decay);
+        writer.fields([seed, self.random]);
         for entry in &self.heap {
-            sink.write(&entry.count.to_le_bytes());
-            sink.write(&(entry.item.len() as u64).to_le_bytes());
-            sink.write(&entry.item);
+            writer.number(entry.count.into());
+            writer.bytes(&entry.item);
         }
-        sink.finish();
     }
 
-    fn decode(reader: &mut dyn Read) -> Result<Self, Refused> {
-        let [items, width, depth, decay, seed, random] = read_fields(VERSION, reader)?;
-        let narrow = |field: u64| u32::try_from(field).map_err(|_| Refused("an impossible option".into()));
-        let (items, width, depth) = (narrow(items)?, narrow(width)?, narrow(depth)?);
-        let options = TopOptions { items, width, depth, decay: f64::from_bits(decay), seed };
-        if items == 0 || width == 0 || depth == 0 || !(options.decay > 0.0 && options.decay <= 1.0) {
-            return Err(Refused("an impossible option".into()));
+    fn from_outline(reader: &mut Reader<'_>, most_bytes: u64) -> Result<Self, Refused> {
+        let (version, items, width) = (reader.number()?, reader.narrow()?, reader.narrow()?);
+        let (depth, decay) = (reader.narrow()?, reader.rate()?);
+        let (seed, random) = (reader.number()?, reader.number()?);
+        let options = TopOptions { items, width, depth, decay, seed };
+        let is_possible = items > 0 && width > 0 && depth > 0 && decay > 0.0 && decay <= 1.0;
+        if version != VERSION || !is_possible {
+            return Err(Refused("a top list of another version, or with impossible options".into()));
         }
-        let mut reader = CheckedReader::new(reader);
-        let cells = reader.words(u64::from(width) * u64::from(depth), u64::from_le_bytes)?;
-        let mut heap: Vec<Entry> = Vec::new();
+        // Two bytes or more for each item.
+        let cells = u64::from(width) * u64::from(depth);
+        if cells.saturating_mul(8) > most_bytes || u64::from(items) * 2 > reader.0.len() as u64 {
+            return Err(too_large(options.byte_len(), most_bytes));
+        }
+        check_memory(usize::try_from(options.byte_len())?)?;
+        let mut heap: Vec<Entry> = Vec::with_capacity(items as usize);
         for at in 0..items as usize {
-            let (count, length) = (u32::from_le_bytes(reader.array()?), u64::from_le_bytes(reader.array()?));
-            let item: Box<[u8]> = reader.bytes(length)?.into();
+            let (count, item) = (reader.narrow()?, reader.bytes()?);
             let above = at.checked_sub(1).map_or(0, |at| heap[at / 2].count);
-            if count < above || (count == 0 && length > 0) {
+            if count < above || (count == 0 && !item.is_empty()) {
                 return Err(Refused("items out of order".into()));
             }
-            let fingerprint = TopOptions::fingerprint(options.digest(&item));
-            heap.try_reserve(1)?;
-            heap.push(Entry { count, fingerprint, item });
+            let fingerprint = TopOptions::fingerprint(options.digest(item));
+            heap.push(Entry { count, fingerprint, item: item.into() });
         }
-        reader.finish()?;
-        heap.shrink_to_fit();
-        Ok(Self { options, random, cells, heap })
+        Ok(Self { options, random, cells: vec![0; cells as usize], heap })
+    }
+
+    fn arrays(&self) -> Vec<&dyn WordArray> {
+        vec![&self.cells]
+    }
+
+    fn arrays_mut(&mut self) -> Vec<&mut dyn WordArray> {
+        vec![&mut self.cells]
     }
 
     fn byte_len(&self) -> usize {
@@ -374,12 +378,15 @@ mod tests {
                 assert!(top.heap[(at - 1) / 2].count <= top.heap[at].count, "round {round}");
             }
             if round % 1000 == 0 {
-                let mut bytes = Vec::new();
-                top.encode(&mut |piece| bytes.extend_from_slice(piece));
-                let loaded = TopValue::decode(&mut bytes.as_slice()).unwrap();
-                let mut again = Vec::new();
-                loaded.encode(&mut |piece| again.extend_from_slice(piece));
-                assert_eq!(bytes, again);
+                let outline = |top: &TopValue| {
+                    let mut writer = Writer::default();
+                    top.write_outline(&mut writer);
+                    writer.finish()
+                };
+                let bytes = outline(&top);
+                let mut loaded = TopValue::from_outline(&mut Reader(&bytes), u64::MAX).unwrap();
+                assert_eq!(bytes, outline(&loaded));
+                loaded.cells.clone_from(&top.cells);
                 top = loaded;
             }
         }

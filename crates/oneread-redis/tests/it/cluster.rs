@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use super::persistence::wait_for;
-use super::server::{Engine, Server};
+use super::server::{Engine, Server, engines};
 
 const FILTERS: usize = 100;
 const ITEMS_EACH: usize = 10_000;
@@ -125,4 +125,56 @@ fn check_all(cluster: &mut redis::cluster::ClusterConnection) {
             assert!(found.iter().all(|&found| found == 1), "{} lost items from {start} on", filter(number));
         }
     }
+}
+
+/// Valkey 9 moves slots as replicas do, and only where each module says that it can.
+#[test]
+fn a_slot_moves_as_a_whole() {
+    if !engines().contains(&Engine::Valkey) {
+        eprintln!("not tested: there is no Valkey");
+        return;
+    }
+    let options = ["--cluster-enabled", "yes", "--cluster-node-timeout", "2000"];
+    let servers = [Server::start(Engine::Valkey, &options), Server::start(Engine::Valkey, &options)];
+    let mut clients = [servers[0].connect(), servers[1].connect()];
+    for (client, line) in clients.iter_mut().zip(["0 8191", "8192 16383"]) {
+        client.expect(&format!("CLUSTER ADDSLOTSRANGE {line}"), "OK".to_owned());
+    }
+    for (at, client) in clients.iter_mut().enumerate() {
+        client.expect(&format!("CLUSTER SET-CONFIG-EPOCH {}", at + 1), "OK".to_owned());
+    }
+    let other = servers[1].port();
+    clients[0].expect(&format!("CLUSTER MEET 127.0.0.1 {other}"), "OK".to_owned());
+    wait_for("the cluster", || {
+        clients.iter_mut().all(|client| {
+            let told = client.ask::<String>("CLUSTER INFO").unwrap_or_default();
+            told.contains("cluster_state:ok") && told.contains("cluster_known_nodes:2")
+        })
+    });
+    let [from, to] = &mut clients;
+    let slot = |client: &mut super::server::Client, tag: &str| -> i64 {
+        client.call("CLUSTER", &["KEYSLOT", tag]).expect("a slot")
+    };
+    let tag = (0..).map(|tag| tag.to_string()).find(|tag| slot(from, tag) < 8192).expect("a tag");
+    let slot = slot(from, &tag);
+    let keys = ["bloom", "cuckoo", "sketch", "top"].map(|name| format!("{name}{{{tag}}}"));
+    let [bloom, cuckoo, sketch, top] = &keys;
+    for line in [
+        format!("BF.RESERVE {bloom} 0.01 1000000"),
+        format!("BF.MADD {bloom} 1 2 3"),
+        format!("CF.ADD {cuckoo} 1"),
+        format!("CMS.INITBYDIM {sketch} 100 5"),
+        format!("CMS.INCRBY {sketch} 1 7"),
+        format!("TOPK.RESERVE {top} 3"),
+        format!("TOPK.ADD {top} 1 2 3 4"),
+    ] {
+        let _: redis::Value = from.ask(&line).unwrap_or_else(|error| panic!("{line}: {error}"));
+    }
+    let digest = format!("DEBUG DIGEST-VALUE {}", keys.join(" "));
+    let before: Vec<String> = from.ask(&digest).expect("digests");
+    let id: String = to.ask("CLUSTER MYID").expect("a name");
+    from.expect(&format!("CLUSTER MIGRATESLOTS SLOTSRANGE {slot} {slot} NODE {id}"), "OK".to_owned());
+    wait_for("the slot", || to.ask::<i64>(&format!("EXISTS {bloom}")).is_ok_and(|found| found == 1));
+    assert_eq!(to.ask::<Vec<String>>(&digest).expect("digests"), before);
+    to.expect(&format!("BF.MEXISTS {bloom} 1 2 3 4"), vec![1, 1, 1, 0]);
 }

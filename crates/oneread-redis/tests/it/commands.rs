@@ -521,10 +521,10 @@ fn the_server_knows_arity_keys_and_arguments() {
         reader.expect("AUTH reader x", "OK".to_owned());
         writer.expect("AUTH writer x", "OK".to_owned());
         reader.expect("BF.EXISTS b x", 1);
-        reader.expect_error("BF.ADD b y", "NOPERM");
+        reader.expect_error("BF.ADD b y", "permissions to access");
         writer.expect("BF.ADD b y", 1);
-        writer.expect_error("BF.EXISTS b y", "NOPERM");
-        writer.expect_error("CMS.MERGE d 1 b", "NOPERM");
+        writer.expect_error("BF.EXISTS b y", "permissions to access");
+        writer.expect_error("CMS.MERGE d 1 b", "permissions to access");
     }
 }
 
@@ -634,8 +634,16 @@ fn commands_of_other_filter_modules_are_known() {
         "BF.INSERT w NONSCALING VALIDATESCALETO 1000 ITEMS x",
         "NONSCALING and VALIDATESCALETO",
     );
-    let (next, bytes): (i64, Vec<u8>) = client.ask("BF.SCANDUMP b 1").expect("a chunk");
-    assert!(next > 1);
+    let (mut next, mut bytes) = (0i64, Vec::new());
+    loop {
+        let (number, chunk): (i64, Vec<u8>) =
+            client.call("BF.SCANDUMP", &["b", &next.to_string()]).expect("a chunk");
+        if number == 0 {
+            break;
+        }
+        next = number;
+        bytes.extend_from_slice(&chunk);
+    }
     client.call::<Value>("BF.LOAD", &[b"copy".as_slice(), &bytes]).expect("a value");
     let digests: Vec<String> = client.ask("DEBUG DIGEST-VALUE b copy").expect("digests");
     assert_eq!(digests[0], digests[1]);

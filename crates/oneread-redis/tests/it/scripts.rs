@@ -11,7 +11,7 @@ use redis::Value;
 use super::persistence::wait_for;
 use super::server::{Client, Engine, Server, engines};
 
-/// Scripts per engine; `ONEREAD_SCRIPTS` runs another number: 2000 take some minutes.
+/// Scripts per engine; `ONEREAD_SCRIPTS` runs another number: 2000 take some ten minutes.
 const SCRIPTS: u64 = 100;
 const STEPS: usize = 40;
 /// Different items in a script.

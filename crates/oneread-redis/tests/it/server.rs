@@ -83,6 +83,11 @@ impl Server {
         self.port
     }
 
+    /// The process number of the program.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.as_ref().expect("a program that runs").id()
+    }
+
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }

@@ -203,7 +203,7 @@ pub struct LayoutBlock {
 
 impl LayoutBlock {
     const LENGTH: usize = 64;
-    const FIELDS: usize = Self::LENGTH / 8;
+    pub(crate) const FIELDS: usize = Self::LENGTH / 8;
 
     /// A block of these fields, padded with zeros.
     pub(crate) fn new<const N: usize>(fields: [u64; N]) -> Self {
@@ -215,13 +215,17 @@ impl LayoutBlock {
         Self { bytes }
     }
 
+    pub(crate) fn words(&self) -> [u64; Self::FIELDS] {
+        core::array::from_fn(|at| u64::from_le_bytes(self.bytes.as_chunks().0[at]))
+    }
+
     /// The first `N` fields, if all others are zero.
     pub(crate) fn fields<const N: usize>(&self) -> Result<[u64; N], LoadError> {
         const { assert!(N <= Self::FIELDS) };
-        let fields = |at: usize| u64::from_le_bytes(self.bytes.as_chunks().0[at]);
-        if (N..Self::FIELDS).any(|at| fields(at) != 0) {
+        let words = self.words();
+        if words[N..].iter().any(|&word| word != 0) {
             return Err(LoadError::Invalid { what: "the layout has more fields than its kind" });
         }
-        Ok(core::array::from_fn(fields))
+        Ok(core::array::from_fn(|at| words[at]))
     }
 }

@@ -28,6 +28,7 @@
 mod error;
 mod header;
 mod identity;
+mod parts;
 mod record;
 mod saved;
 #[cfg(feature = "serde")]
@@ -38,11 +39,13 @@ mod view;
 pub use error::LoadError;
 pub use header::Kind;
 pub use identity::{Identified, Identity};
+pub use parts::WordArray;
 pub use record::Record;
 pub use saved::Saved;
 pub use view::{View, Viewed};
 
 pub(crate) use header::LayoutBlock;
+pub(crate) use parts::{Outline, Zeros};
 pub(crate) use source::{Owned, Payload, Rest, Source};
 
 use crate::bits::Words;

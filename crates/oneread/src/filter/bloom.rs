@@ -11,12 +11,12 @@ use core::fmt;
 use super::batch::partition::{BitPartition, LARGE_BYTES, Shape, VisitLocations};
 use super::batch::{THIRD_LEVEL_BYTES, contains_in_batches, in_batches};
 use super::cores::{
-    Build, ChangeShared, Clear, Estimate, FilterCore, ForRate, HasLayout, Insert, Intersect, Same, SavedCore,
-    Shared, Union, Unshared,
+    Apart, Build, ChangeShared, Clear, Estimate, FilterCore, ForRate, HasLayout, Insert, Intersect, Same,
+    SavedCore, Shared, Union, Unshared,
 };
 use super::{BuildError, Filter, MergeError};
 use crate::bits::{AtomicWords, LittleEndian, Words, prefetch, zero_words};
-use crate::bytes::{Kind, LayoutBlock, LoadError, Source, View, write_words};
+use crate::bytes::{Kind, LayoutBlock, LoadError, Source, View, WordArray, write_words};
 use crate::hash::probes::{AnyScheme, SchemeName};
 use crate::hash::{Digest, Domain, Portable};
 use crate::layout::{BloomLayout, LayoutError};
@@ -524,6 +524,20 @@ impl<S: Words> SavedCore for Bloom<S> {
         let layout = decode_layout(layout.fields()?)?;
         Self::over_words(layout, source.take(word_count(layout))?, Domain::FILTER)
     }
+
+    fn check_content(&self) -> Result<(), LoadError> {
+        self.check_unused()
+    }
+}
+
+impl Apart for Bloom<Vec<u64>> {
+    fn arrays<'a>(&'a self, arrays: &mut Vec<&'a dyn WordArray>) {
+        arrays.push(&self.words);
+    }
+
+    fn arrays_mut<'a>(&'a mut self, arrays: &mut Vec<&'a mut dyn WordArray>) {
+        arrays.push(&mut self.words);
+    }
 }
 
 impl<S: Words> Bloom<S> {
@@ -534,10 +548,17 @@ impl<S: Words> Bloom<S> {
                 what: "a Bloom filter with more or fewer words than its bits take",
             });
         }
-        let unused = layout.bits() % 64;
-        if unused != 0 && words.word(words.len() - 1) >> unused != 0 {
+        let filter = Self { layout, scheme: scheme_of(layout, domain), words };
+        filter.check_unused()?;
+        Ok(filter)
+    }
+
+    /// Checks that the bits beyond the last are 0.
+    pub(super) fn check_unused(&self) -> Result<(), LoadError> {
+        let used = self.layout.bits() % 64;
+        if used != 0 && self.words.word(self.words.len() - 1) >> used != 0 {
             return Err(LoadError::Invalid { what: "a Bloom filter with bits beyond its last" });
         }
-        Ok(Self { layout, scheme: scheme_of(layout, domain), words })
+        Ok(())
     }
 }

@@ -3,9 +3,11 @@
 //! To add a filter, write a core that implements [`FilterCore`] and the traits of its other
 //! operations, and name [`Filter`](super::Filter) over it. Only this crate can name these traits.
 
+use alloc::vec::Vec;
+
 use super::batch::in_batches;
 use super::{BuildError, MergeError, NotPresent};
-use crate::bytes::{Kind, LayoutBlock, LoadError, Source};
+use crate::bytes::{Kind, LayoutBlock, LoadError, Source, WordArray, Zeros};
 use crate::hash::Digest;
 use crate::layout::LayoutError;
 
@@ -223,6 +225,16 @@ pub trait SavedCore: Sized {
     fn check_content(&self) -> Result<(), LoadError> {
         Ok(())
     }
+}
+
+/// A saved core in memory, whose large arrays are copied apart from all else.
+pub trait Apart: SavedCore<Storage: Zeros> {
+    /// Adds the words that [`read`](SavedCore::read) copies, in order.
+    fn records(&self, _: &mut Vec<u64>) {}
+
+    /// Adds the arrays that [`read`](SavedCore::read) takes, in order.
+    fn arrays<'a>(&'a self, arrays: &mut Vec<&'a dyn WordArray>);
+    fn arrays_mut<'a>(&'a mut self, arrays: &mut Vec<&'a mut dyn WordArray>);
 }
 
 /// A core that many threads can change.

@@ -20,11 +20,11 @@ use core::fmt;
 use super::batch::in_batches;
 use super::bloom::{Bloom, decode_layout as decode_bloom, encode_layout as encode_bloom};
 use super::cores::{
-    Build, Clear, CountCopies, Counted, FilterCore, HasLayout, Insert, Remove, Same, SavedCore, Union,
+    Apart, Build, Clear, CountCopies, Counted, FilterCore, HasLayout, Insert, Remove, Same, SavedCore, Union,
 };
 use super::{BuildError, Filter, MergeError, NotPresent};
 use crate::bits::{LittleEndian, OutOfMemory, Words};
-use crate::bytes::{Kind, LayoutBlock, LoadError, Source, View, write_words};
+use crate::bytes::{Kind, LayoutBlock, LoadError, Source, View, WordArray, write_words};
 use crate::hash::{Digest, Digester, Domain, Portable};
 use crate::layout::{BloomLayout, GrowingLayout, LayoutError, Quantity};
 use crate::plan;
@@ -519,6 +519,21 @@ impl<L: LayerCore> SavedCore for Growing<L> {
     }
 }
 
+impl<L: LayerCore + Apart> Apart for Growing<L> {
+    fn records(&self, records: &mut Vec<u64>) {
+        self.layers.iter().for_each(|layer| records.extend(L::encode(layer)));
+        self.layers.iter().for_each(|layer| layer.core.records(records));
+    }
+
+    fn arrays<'a>(&'a self, arrays: &mut Vec<&'a dyn WordArray>) {
+        self.layers.iter().for_each(|layer| layer.core.arrays(arrays));
+    }
+
+    fn arrays_mut<'a>(&'a mut self, arrays: &mut Vec<&'a mut dyn WordArray>) {
+        self.layers.iter_mut().for_each(|layer| layer.core.arrays_mut(arrays));
+    }
+}
+
 /// Each layer draws its locations from its own domain. A record is: number, items, capacity, bits,
 /// hashes, scheme.
 impl<S: Words> LayerCore for Bloom<S> {
@@ -560,6 +575,10 @@ impl<S: Words> LayerCore for Bloom<S> {
         let bloom = decode_bloom([bits, hashes, scheme])?;
         let words = source.take(bits.div_ceil(64))?;
         Ok(Layer { number, room, used, core: Bloom::over_words(bloom, words, Domain::layer(number))? })
+    }
+
+    fn check(layer: &Layer<Self>) -> Result<(), LoadError> {
+        layer.core.check_unused()
     }
 }
 

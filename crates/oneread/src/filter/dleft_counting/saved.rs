@@ -1,9 +1,11 @@
 //! A d-left counting filter as bytes. Loading checks its buckets, since changes rely on them.
 
+use alloc::vec::Vec;
+
 use super::{DLeftCounting, word_count};
 use crate::bits::Words;
-use crate::bytes::{Kind, LayoutBlock, LoadError, Source, write_words};
-use crate::filter::cores::SavedCore;
+use crate::bytes::{Kind, LayoutBlock, LoadError, Source, WordArray, write_words};
+use crate::filter::cores::{Apart, SavedCore};
 use crate::layout::{DLeftCountingLayout, Remainders, Repeats};
 
 /// Decodes the layout and the number of keys: sub-tables, buckets of each, remainders, most cells,
@@ -71,5 +73,15 @@ impl<S: Words> SavedCore for DLeftCounting<S> {
 
     fn check_content(&self) -> Result<(), LoadError> {
         self.check_buckets()
+    }
+}
+
+impl Apart for DLeftCounting<Vec<u64>> {
+    fn arrays<'a>(&'a self, arrays: &mut Vec<&'a dyn WordArray>) {
+        arrays.push(&self.words);
+    }
+
+    fn arrays_mut<'a>(&'a mut self, arrays: &mut Vec<&'a mut dyn WordArray>) {
+        arrays.push(&mut self.words);
     }
 }

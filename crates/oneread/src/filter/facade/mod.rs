@@ -4,6 +4,7 @@
 
 mod changes;
 mod joins;
+mod parts;
 mod queries;
 mod saving;
 mod shared;

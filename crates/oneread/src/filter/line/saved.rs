@@ -8,9 +8,9 @@ use super::simd::{self, LineWork};
 use super::slots;
 use super::table::Table;
 use super::{LineTable, STASHED};
-use crate::bits::{Lines, OutOfMemory};
-use crate::bytes::{Kind, LayoutBlock, LoadError, Source, write_words};
-use crate::filter::cores::SavedCore;
+use crate::bits::{Line, Lines, OutOfMemory};
+use crate::bytes::{Kind, LayoutBlock, LoadError, Source, WordArray, write_words};
+use crate::filter::cores::{Apart, SavedCore};
 use crate::filter::simd::InstructionSet;
 use crate::layout::LineLayout;
 
@@ -94,9 +94,12 @@ impl<S: Lines> LineTable<S> {
     /// Writes what is beside the lines: the entries of the stash, as often as they occur, then
     /// numbers and counts of copies.
     pub(super) fn write_rest(&self, sink: &mut dyn FnMut(&[u8])) {
+        write_numbers(self.rest_words(), sink);
+    }
+
+    fn rest_words(&self) -> impl Iterator<Item = u64> + '_ {
         let stash = self.table.stash.iter().flat_map(|(number, count)| (0..count).map(move |_| number));
-        write_numbers(stash, sink);
-        write_numbers(self.table.copies.iter().flat_map(|(number, count)| [number, count]), sink);
+        stash.chain(self.table.copies.iter().flat_map(|(number, count)| [number, count]))
     }
 
     pub(super) fn read_rest(
@@ -154,5 +157,19 @@ impl<S: Lines> SavedCore for LineTable<S> {
 
     fn check_content(&self) -> Result<(), LoadError> {
         self.check()
+    }
+}
+
+impl Apart for LineTable<Vec<Line>> {
+    fn records(&self, records: &mut Vec<u64>) {
+        records.extend(self.rest_words());
+    }
+
+    fn arrays<'a>(&'a self, arrays: &mut Vec<&'a dyn WordArray>) {
+        arrays.push(&self.table.lines);
+    }
+
+    fn arrays_mut<'a>(&'a mut self, arrays: &mut Vec<&'a mut dyn WordArray>) {
+        arrays.push(&mut self.table.lines);
     }
 }
