@@ -98,7 +98,7 @@ fn get(to: SocketAddr, path: &str) -> (u16, String) {
 }
 
 /// A client of RESP. Another project's decoder reads the replies; version 3 contains version 2 but
-/// for its null.
+/// for its null, which is known here on its own only.
 struct Resp {
     stream: TcpStream,
     input: Vec<u8>,
