@@ -47,7 +47,7 @@ fn slow_and_idle_clients_are_left() {
         stream.write_all(begin).unwrap();
         assert!(is_closed(&mut stream), "{}", begin.escape_ascii());
     }
-    // One who asks and does not read: the replies fill the buffers of both sides, and then he is left.
+    // One who asks and does not read: replies fill the buffers of both sides, then he is left.
     let mut greedy = fixture.resp().stream;
     greedy.set_write_timeout(Some(crate::PATIENCE)).unwrap();
     let many = b"*2\r\n$3\r\nGET\r\n$6\r\nkey 42\r\n".repeat(1000);

@@ -27,7 +27,7 @@ fn value_of(number: u32, version: u32) -> String {
     format!("value {number} of {version}")
 }
 
-/// Writes a sealed store of the keys `key 0`, `key 1`, …, in place of what is there.
+/// Writes a sealed store of the keys `key 0`, `key 1`, …, in place of an older one.
 fn seal(path: &Path, keys: u32, version: u32) {
     let mut builder = Builder::new(StoreOptions::new()).unwrap();
     for number in 0..keys {
@@ -98,7 +98,7 @@ fn get(to: SocketAddr, path: &str) -> (u16, String) {
 }
 
 /// A client of RESP. Another project's decoder reads the replies; version 3 contains version 2 but
-/// for its null.
+/// for its null, which is known here on its own only.
 struct Resp {
     stream: TcpStream,
     input: Vec<u8>,

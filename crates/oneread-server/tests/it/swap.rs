@@ -12,8 +12,8 @@ use crate::{Fixture, Resp, both, encoded, get, seal, shown, value_of};
 
 const KEYS: u32 = 1000;
 
-/// Asks until `enough` lookups were answered and the swaps are done. Each answer must be of a version
-/// between the one that was there before the request and the newest, and no connection may go back.
+/// Asks until the swaps are done. Each answer must be of a version that was there by then, and no
+/// connection may go back to an older one.
 fn ask(
     to: std::net::SocketAddr,
     database: &str,

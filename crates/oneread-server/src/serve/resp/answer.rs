@@ -169,7 +169,7 @@ impl<'s> Client<'s> {
                 _ => replies.error("ERR syntax error"),
             },
             Command::Client => self.client(rest, replies),
-            Command::Command => commands(rest, replies),
+            Command::List => commands(rest, replies),
             // Clients ask before a benchmark; nothing can be configured over the network.
             Command::Config if rest[0].eq_ignore_ascii_case(b"get") => replies.map(0),
             Command::Config => replies.error("ERR the flags of `oneread serve` configure this server"),
@@ -214,7 +214,7 @@ impl<'s> Client<'s> {
             }
             Command::Select => self.select(rest[0], replies),
             Command::Set => {
-                replies.error("ERR syntax error: this server knows SET key value, without options")
+                replies.error("ERR syntax error: this server knows SET key value, without options");
             }
         }
         true
@@ -368,7 +368,7 @@ fn changed(done: Result<u64, Refused>, replies: &mut Replies, reply: impl FnOnce
         Err(Refused::ReadOnly) => replies.error(READ_ONLY),
         Err(Refused::TooLong(what)) => replies.error(&format!("ERR {what}")),
         Err(Refused::Failed) => {
-            replies.error("ERR the change could not be written; the server's log says why")
+            replies.error("ERR the change could not be written; the server's log says why");
         }
     }
 }

@@ -5,7 +5,6 @@
 pub(super) enum Command {
     Auth,
     Client,
-    Command,
     Config,
     DbSize,
     Del,
@@ -14,6 +13,8 @@ pub(super) enum Command {
     Get,
     Hello,
     Info,
+    /// `COMMAND`
+    List,
     MGet,
     Ping,
     Quit,
@@ -52,7 +53,7 @@ const OPEN: &[&str] = &["loading", "stale", "fast", "no_auth"];
 pub(super) const COMMANDS: [Facts; 17] = [
     facts(Command::Auth, "auth", -2, OPEN, (0, 0, 0)),
     facts(Command::Client, "client", -2, CONNECTION, (0, 0, 0)),
-    facts(Command::Command, "command", -1, CONNECTION, (0, 0, 0)),
+    facts(Command::List, "command", -1, CONNECTION, (0, 0, 0)),
     facts(Command::Config, "config", -2, CONNECTION, (0, 0, 0)),
     facts(Command::DbSize, "dbsize", 1, READ, (0, 0, 0)),
     facts(Command::Del, "del", -2, WRITE, (1, -1, 1)),

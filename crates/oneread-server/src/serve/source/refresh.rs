@@ -29,7 +29,7 @@ pub(super) async fn open(
         let reader =
             Dataset::at(&source.place)?.open(&options.read.clone().cache_bytes(options.cache_bytes)).await?;
         let opened = Opened::Dataset(reader.snapshot());
-        return Ok((Origin::Dataset(reader), Version::new(opened, 1, None, totals)));
+        return Ok((Origin::Dataset(Box::new(reader)), Version::new(opened, 1, None, totals)));
     }
     let how = How { writable: options.writable, cache_bytes: options.cache_bytes };
     let of = path.clone();

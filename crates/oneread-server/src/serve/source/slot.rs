@@ -26,8 +26,7 @@ impl Catalog {
         let mut slots = Vec::new();
         for source in &options.sources {
             let opened = Slot::open(source, options).await;
-            let slot =
-                opened.map_err(|error| Error::Source { name: source.name.clone(), source: error.into() })?;
+            let slot = opened.map_err(|error| Error::Source { name: source.name.clone(), source: error })?;
             slots.push(Arc::new(slot));
         }
         Ok(Self { slots })
@@ -45,7 +44,7 @@ impl Catalog {
 /// Where the versions of a source come from.
 pub(super) enum Origin {
     File { path: PathBuf, how: How },
-    Dataset(Reader),
+    Dataset(Box<Reader>),
 }
 
 /// How files are opened.

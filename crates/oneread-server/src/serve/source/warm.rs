@@ -84,9 +84,9 @@ impl ReadAt for WarmFile {
     }
 }
 
-/// Verified pages in memory. The first page that comes to a place stays there, until the version is closed:
-/// so a lookup borrows it, without a lock and without a copy. If all pages of the file have room,
-/// each has a place of its own.
+/// Verified pages in memory. The first page that comes to a place stays there, until the version is
+/// closed: so a lookup borrows it, without a lock and without a copy. If all pages of the file have
+/// room, each has a place of its own.
 struct Pages {
     places: Box<[OnceLock<Page>]>,
 }
