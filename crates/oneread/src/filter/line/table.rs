@@ -155,6 +155,11 @@ impl<S: Lines> Table<S> {
                 && run_rarely::<R, I, _>(set, ContainsElsewhere { table: self, word })
     }
 
+    #[inline(always)]
+    pub(super) fn prefetch_homes(&self, words: &[u64]) {
+        words.iter().for_each(|&word| self.lines.prefetch_line(self.places.of(word).line));
+    }
+
     /// Reports whether a fingerprint is in its other line or in the stash.
     #[inline(always)]
     pub(super) fn is_elsewhere<const R: u32, I: InstructionSet>(
@@ -481,6 +486,7 @@ impl Table<Vec<Line>> {
         self.len = self.len.saturating_sub(1);
         slots::take::<R, I>(set, home, fingerprint.quotient, residents.trailing_zeros());
         if threshold > 0 {
+            self.prefetch_guests(line, threshold);
             run_rarely::<R, I, _>(set, PullHome { table: self, line });
         }
         Removed::Slot
@@ -543,9 +549,19 @@ impl Table<Vec<Line>> {
             if !slots::has_room::<R, I>(set, &self.lines[at], quotient) {
                 return;
             }
+            self.prefetch_guests(from, slots::threshold(&self.lines[from]));
             slots::take::<R, I>(set, &mut self.lines[from], quotient, slot);
             slots::add::<R, I>(set, &mut self.lines[at], Fingerprint { quotient, remainder }, false);
             at = from;
+        }
+    }
+
+    /// Prefetches the lines of the guests of a line's four highest quotients, two of which
+    /// [`pull_home`](Self::pull_home) reads at least.
+    #[inline(always)]
+    fn prefetch_guests(&self, line: usize, threshold: u32) {
+        for quotient in threshold.saturating_sub(4)..threshold.min(MOVABLE) {
+            self.lines.prefetch_line(self.places.other(line, quotient));
         }
     }
 

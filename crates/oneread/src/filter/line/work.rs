@@ -54,9 +54,7 @@ impl<S: Lines, A: FnMut(bool)> LineWork for ContainsAll<'_, S, A> {
     #[inline(always)]
     fn run<const R: u32, I: InstructionSet>(mut self, set: I) {
         if self.prefetch {
-            self.words
-                .iter()
-                .for_each(|&word| self.table.lines.prefetch_line(self.table.places.of(word).line));
+            self.table.prefetch_homes(self.words);
         }
         for &word in self.words {
             (self.answer)(self.table.contains::<R, I>(set, word));
@@ -121,9 +119,7 @@ impl LineWork for InsertAll<'_> {
     #[inline(always)]
     fn run<const R: u32, I: InstructionSet>(self, set: I) -> Result<(), Full> {
         if self.prefetch {
-            self.words
-                .iter()
-                .for_each(|&word| self.table.lines.prefetch_line(self.table.places.of(word).line));
+            self.table.prefetch_homes(self.words);
         }
         for &word in self.words {
             self.table.insert::<R, I>(set, word)?;
@@ -158,9 +154,7 @@ impl LineWork for RemoveAll<'_> {
     #[inline(always)]
     fn run<const R: u32, I: InstructionSet>(self, set: I) -> bool {
         if self.prefetch {
-            self.words
-                .iter()
-                .for_each(|&word| self.table.lines.prefetch_line(self.table.places.of(word).line));
+            self.table.prefetch_homes(self.words);
         }
         // A plain loop: a closure would be compiled without the instruction set.
         for &word in self.words {

@@ -148,6 +148,13 @@ fn impossible_counts_are_refused() {
         reseal(&mut forged);
         assert!(matches!(load_forged(&forged), Err(LoadError::Invalid { .. })), "byte {at}: {value}");
     }
+    // Two that change places.
+    let mut forged = bytes.clone();
+    let (one, other) = (entry(4), entry(5));
+    forged[one..one + 16].copy_from_slice(&bytes[other..other + 16]);
+    forged[other..other + 16].copy_from_slice(&bytes[one..one + 16]);
+    reseal(&mut forged);
+    assert!(matches!(load_forged(&forged), Err(LoadError::Invalid { .. })));
 }
 
 /// That many insertions would take a minute: the count is written into a file instead.
