@@ -57,7 +57,7 @@ impl Subject for Bloom {
         let mut report = Report::new("")
             .whole("items", "inserted", items)
             .whole("bits", "in all", bits)
-            .whole("hashes", "an item", hashes);
+            .whole("hashes", "per item", hashes);
         if let Some(rate) = self.rate {
             report = report.real("rate", "at most, of absent keys", rate);
         }
@@ -81,7 +81,7 @@ impl Subject for Bloom {
                 partitioned,
                 ln_partitioned(partitioned, layout, items),
             )
-            .whole("optimal_hashes", "an item", bloom::optimal_hashes(bits, items));
+            .whole("optimal_hashes", "per item", bloom::optimal_hashes(bits, items));
         if layout.scheme() != SchemeName::Independent {
             let accuracy = match bloom::accuracy(layout) {
                 Accuracy::Exact => "exact",

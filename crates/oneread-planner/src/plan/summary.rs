@@ -117,7 +117,7 @@ pub(super) fn with_odds(report: Report, plan: &SummaryPlan) -> Report {
 pub(super) fn with_filters(report: Report, layout: &MultipleFiltersLayout) -> Report {
     let (bits, hashes): (Vec<u64>, Vec<u64>) =
         layout.filters().iter().map(|&(bits, hashes)| (bits, u64::from(hashes))).unzip();
-    let report = report.wholes("filter_bits", "bits", &bits).wholes("filter_hashes", "an item", &hashes);
+    let report = report.wholes("filter_bits", "bits", &bits).wholes("filter_hashes", "per item", &hashes);
     match layout.list() {
         None => report,
         Some(list) => report
@@ -243,7 +243,7 @@ impl Kind for Single {
         let cells = layout.cells();
         let report = report
             .whole("cells", "in all", cells)
-            .whole("hashes", "an item", layout.hashes())
+            .whole("hashes", "per item", layout.hashes())
             .whole("hashes_for_failures", "would make them rarest", hashes_for_failures(cells, table)?)
             .whole(
                 "hashes_for_false_positives",

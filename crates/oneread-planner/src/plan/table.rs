@@ -104,7 +104,7 @@ impl Table {
 
 /// Adds the table to a report.
 pub(super) fn with_layout(report: Report, layout: &MultilevelLayout) -> Report {
-    report.wholes("levels", "buckets", layout.levels()).whole("slots", "a bucket", layout.slots())
+    report.wholes("levels", "buckets", layout.levels()).whole("slots", "per bucket", layout.slots())
 }
 
 /// Adds the error bounds of a table's numbers.

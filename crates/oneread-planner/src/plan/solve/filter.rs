@@ -94,7 +94,7 @@ impl SolveFilter {
         };
         Ok(report
             .text("static_structure", "built once of all keys", "PlacedFilter")
-            .whole("static_fingerprint_bits", "a key", bits)
+            .whole("static_fingerprint_bits", "per key", bits)
             .real("static_bits_per_key", "bits", cells as f64 * f64::from(bits) / items as f64)
             .real("static_false_positive", "of absent keys", odds(&bits)))
     }
@@ -213,12 +213,12 @@ fn without_several(targets: &FilterTargets) -> anyhow::Error {
 /// Adds the parameters of the structure.
 fn with_layout(report: Report, layout: FilterLayout) -> Report {
     match layout {
-        FilterLayout::Bloom(layout) => report.whole("hashes", "a key", layout.hashes()),
+        FilterLayout::Bloom(layout) => report.whole("hashes", "per key", layout.hashes()),
         FilterLayout::Blocked(layout) => report.whole("blocks", "of 512 bits", layout.blocks()),
         FilterLayout::Counting(layout) => report
             .whole("counters", "in all", layout.counters())
             .whole("counter_bits", "a counter", layout.counter_bits())
-            .whole("hashes", "a key", layout.hashes()),
+            .whole("hashes", "per key", layout.hashes()),
         FilterLayout::DLeft(layout) => {
             let report = report.wholes("buckets", "buckets", layout.buckets());
             match layout.pages() {
@@ -232,7 +232,7 @@ fn with_layout(report: Report, layout: FilterLayout) -> Report {
             .whole("capacity", "keys per bucket", layout.capacity()),
         FilterLayout::Line(layout) => report.whole("lines", "of 512 bits", layout.lines()).whole(
             "remainder_bits",
-            "a key",
+            "per key",
             layout.remainder_bits(),
         ),
         FilterLayout::Growing(layout)

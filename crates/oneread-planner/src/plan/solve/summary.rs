@@ -130,7 +130,7 @@ fn with_plan(report: Report, plan: &SummaryPlan) -> Report {
             report.whole("fingerprint_bits", "a string", layout.fingerprint_bits())
         }
         SummaryLayout::Single(layout) => {
-            report.whole("cells", "in all", layout.cells()).whole("hashes", "an item", layout.hashes())
+            report.whole("cells", "in all", layout.cells()).whole("hashes", "per item", layout.hashes())
         }
         SummaryLayout::Multiple(layout) => with_filters(report, layout),
         _ => report,
