@@ -79,7 +79,9 @@ fn buffer(object: &Bound<'_, PyAny>) -> PyResult<Option<Box<dyn Keys>>> {
         return Ok(None);
     }
     if matches!(format.to_bytes(), [b'>' | b'!', _]) && buffer.item_size() > 1 {
-        return Err(PyValueError::new_err("the numbers have the other byte order: convert them with .astype"));
+        return Err(PyValueError::new_err(
+            "the numbers have the other byte order: convert them with .astype",
+        ));
     }
     if buffer.dimensions() != 1 || !buffer.is_c_contiguous() {
         return Err(PyValueError::new_err(
@@ -234,7 +236,9 @@ pub(crate) fn answers<'py, const SIZE: usize>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = keys.py();
     if threads == 0 || threads > MAX_THREADS {
-        return Err(PyValueError::new_err(format!("expected from 1 to {MAX_THREADS} threads, found {threads}")));
+        return Err(PyValueError::new_err(format!(
+            "expected from 1 to {MAX_THREADS} threads, found {threads}"
+        )));
     }
     let bytes = if let Some(pieces) = Pieces::of(keys)? {
         let all = pieces.len();

@@ -37,7 +37,11 @@ pub(crate) fn digest_of(digester: &Portable, key: &Bound<'_, PyAny>) -> PyResult
 /// False
 #[pyfunction]
 #[pyo3(signature = (key, *, seed))]
-pub(crate) fn digest<'py>(py: Python<'py>, key: &Bound<'py, PyAny>, seed: u64) -> PyResult<Bound<'py, PyBytes>> {
+pub(crate) fn digest<'py>(
+    py: Python<'py>,
+    key: &Bound<'py, PyAny>,
+    seed: u64,
+) -> PyResult<Bound<'py, PyBytes>> {
     let digest = digest_of(&Portable::with_seed(seed), key)?;
     Ok(PyBytes::new(py, &digest.to_le_bytes()))
 }
@@ -94,7 +98,8 @@ fn composite(tuple: &Bound<'_, PyTuple>, depth: u32) -> PyResult<Canonical<'stat
     if depth == MAX_DEPTH {
         return Err(PyValueError::new_err(format!("expected a key of at most {MAX_DEPTH} nested tuples")));
     }
-    let parts = tuple.iter().map(|part| with_part(&part, depth + 1, |part| Part(part.canonical().into_owned())));
+    let parts =
+        tuple.iter().map(|part| with_part(&part, depth + 1, |part| Part(part.canonical().into_owned())));
     let parts = parts.collect::<PyResult<Vec<_>>>()?;
     Ok(match parts.as_slice() {
         [a] => (a,).canonical().into_owned(),

@@ -1,7 +1,10 @@
 //! The extension module `oneread._oneread`; `python/oneread` gives it its public names.
 
+#![expect(clippy::doc_lazy_continuation, reason = "docstrings are Python's, with its examples")]
+
 mod arrow;
 mod batch;
+mod changes;
 mod errors;
 mod filters;
 mod forks;
@@ -14,6 +17,8 @@ use pyo3::prelude::*;
 
 #[pymodule(gil_used = false)]
 mod _oneread {
+    #[pymodule_export]
+    use super::changes::Batch;
     #[pymodule_export]
     use super::errors::{CorruptError, FullError};
     #[pymodule_export]
@@ -30,5 +35,5 @@ mod _oneread {
     #[pymodule_export]
     use super::plan::{plan_filter, plan_store};
     #[pymodule_export]
-    use super::store::{Batch, BaseStore};
+    use super::store::BaseStore;
 }

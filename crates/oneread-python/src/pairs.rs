@@ -99,8 +99,8 @@ impl PairIterator {
     }
 }
 
-/// Builds a sealed store from pairs of bytes, in any order and of any number: a mapping, or an iterable
-/// of pairs. Returns the number of its keys.
+/// Builds a sealed store from pairs of bytes, in any order and of any number: a mapping, or an
+/// iterable of pairs. Returns the number of its keys.
 ///
 /// The file appears when it is whole. Of a key that comes twice the last value counts, or
 /// `duplicates="error"` refuses it. `miss_rate` is the page reads per lookup of an absent key.
@@ -140,9 +140,11 @@ pub(crate) fn build(
     const CHUNK: u64 = 4096;
     for pair in items {
         let pair = pair?;
-        let Ok((key, value)) = pair.cast::<PyTuple>().map_err(PyErr::from).and_then(|pair| {
-            pair.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()
-        }) else {
+        let Ok((key, value)) = pair
+            .cast::<PyTuple>()
+            .map_err(PyErr::from)
+            .and_then(|pair| pair.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>())
+        else {
             return Err(PyTypeError::new_err("expected pairs: tuples of a key and a value"));
         };
         let (key, value) = (keys::bytes_of(&key, "a key")?, keys::bytes_of(&value, "a value")?);

@@ -1,12 +1,10 @@
 //! A filter of any kind: the one place that lists all kinds.
 
 use oneread::bits::{Line, Lines, LittleEndian, Words};
-use oneread::bytes::{Kind, LoadError, Saved, View, Viewed};
 use oneread::filter::generic::{Blocked, Bloom, CountingBloom, DLeft, DLeftCounting, Growing, LineTable};
 use oneread::filter::{
-    BlockedBloomFilter, BlockedView, BloomFilter, BloomView, CountingBloomFilter, CountingView,
-    DLeftCountingFilter, DLeftCountingView, DLeftFilter, DLeftView, Filter, GrowingFilter, GrowingLineFilter,
-    GrowingLineView, GrowingView, LineFilter, LineView,
+    BlockedBloomFilter, BloomFilter, CountingBloomFilter, DLeftCountingFilter, DLeftFilter, Filter,
+    GrowingFilter, GrowingLineFilter, LineFilter,
 };
 use oneread::hash::{Digest, Portable};
 use oneread::layout::GrowingLayout;
@@ -14,7 +12,6 @@ use oneread::plan;
 use pyo3::exceptions::PyTypeError;
 use pyo3::{PyErr, PyResult};
 
-use super::file::Mapped;
 use crate::batch::Digests;
 use crate::errors;
 
@@ -223,22 +220,6 @@ impl Owned {
         build().map_err(errors::build)
     }
 
-    pub(super) fn load_bytes(bytes: &[u8]) -> PyResult<Self> {
-        let load = || {
-            Ok(match filter_kind(bytes)? {
-                Name::Bloom => Self::Bloom(Saved::from_bytes(bytes)?),
-                Name::Blocked => Self::Blocked(Saved::from_bytes(bytes)?),
-                Name::Counting => Self::Counting(Saved::from_bytes(bytes)?),
-                Name::DLeft => Self::DLeft(Box::new(Saved::from_bytes(bytes)?)),
-                Name::DLeftCounting => Self::DLeftCounting(Box::new(Saved::from_bytes(bytes)?)),
-                Name::Line => Self::Line(Box::new(Saved::from_bytes(bytes)?)),
-                Name::Growing => Self::Growing(Saved::from_bytes(bytes)?),
-                Name::GrowingLine => Self::GrowingLine(Saved::from_bytes(bytes)?),
-            })
-        };
-        load().map_err(Unread::into_error)
-    }
-
     pub(super) fn save(&self, writer: &mut dyn std::io::Write) -> std::io::Result<()> {
         with_filter!(self, filter => filter.save(writer))
     }
@@ -276,7 +257,8 @@ impl Owned {
         Ok(())
     }
 
-    /// Removes a key, and reports whether it may have been present. Never, in kinds without removal.
+    /// Removes a key, and reports whether it may have been present. Never, in kinds without
+    /// removal.
     pub(super) fn remove(&mut self, digest: Digest) -> bool {
         match self {
             Self::Counting(filter) => filter.remove_digest(digest).is_ok(),
@@ -332,72 +314,5 @@ fn cannot_join(filter: &Owned, other: &Owned) -> PyErr {
         format!("filters of the kind {filter:?} have no such operation: build one from all keys")
     } else {
         format!("filters of the kinds {filter:?} and {other:?} cannot be joined")
-    })
-}
-
-impl InPlace {
-    /// Opens a filter over bytes; reads all of them only to verify the checksum.
-    pub(super) fn open(bytes: &Mapped, verify: bool) -> PyResult<Self> {
-        let open = || {
-            let (kind, bytes) = (filter_kind((**bytes).as_ref())?, bytes.clone());
-            Ok(match kind {
-                Name::Bloom => Self::Bloom(checked(BloomView::open_owned(bytes), verify)?),
-                Name::Blocked => Self::Blocked(checked(BlockedView::open_owned(bytes), verify)?),
-                Name::Counting => Self::Counting(checked(CountingView::open_owned(bytes), verify)?),
-                Name::DLeft => Self::DLeft(Box::new(checked(DLeftView::open_owned(bytes), verify)?)),
-                Name::DLeftCounting => Self::DLeftCounting(Box::new(checked(DLeftCountingView::open_owned(bytes), verify)?)),
-                Name::Line => Self::Line(Box::new(checked(LineView::open_owned(bytes), verify)?)),
-                Name::Growing => Self::Growing(checked(GrowingView::open_owned(bytes), verify)?),
-                Name::GrowingLine => Self::GrowingLine(checked(GrowingLineView::open_owned(bytes), verify)?),
-            })
-        };
-        open().map_err(Unread::into_error)
-    }
-}
-
-/// The structure of a view, which was verified if `verify` says so.
-pub(super) fn checked<F: Viewed<'static> + Clone>(
-    view: Result<View<'static, F>, LoadError>,
-    verify: bool,
-) -> Result<F, LoadError> {
-    let view = view?;
-    if verify {
-        view.verify()?;
-    }
-    Ok((*view).clone())
-}
-
-/// Bytes that hold no filter: damaged, or something else.
-enum Unread {
-    Load(LoadError),
-    Other(Kind),
-}
-
-impl From<LoadError> for Unread {
-    fn from(error: LoadError) -> Self {
-        Self::Load(error)
-    }
-}
-
-impl Unread {
-    fn into_error(self) -> PyErr {
-        match self {
-            Self::Load(error) => errors::load(error),
-            Self::Other(kind) => errors::CorruptError::new_err(format!("expected a filter, found {kind}")),
-        }
-    }
-}
-
-fn filter_kind(bytes: &[u8]) -> Result<Name, Unread> {
-    Ok(match Kind::of(bytes)? {
-        Kind::Bloom => Name::Bloom,
-        Kind::Blocked => Name::Blocked,
-        Kind::Counting => Name::Counting,
-        Kind::DLeft => Name::DLeft,
-        Kind::DLeftCounting => Name::DLeftCounting,
-        Kind::Line => Name::Line,
-        Kind::Growing => Name::Growing,
-        Kind::GrowingLine => Name::GrowingLine,
-        other => return Err(Unread::Other(other)),
     })
 }

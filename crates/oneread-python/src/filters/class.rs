@@ -123,8 +123,8 @@ impl Filter {
         self.body.write(py, |body| body.changed()?.insert(digest).map(drop))
     }
 
-    /// Adds a key unless it may be in the set; returns whether it was added. A false positive is not
-    /// added either, so do not remove keys from a set that was filled this way.
+    /// Adds a key unless it may be in the set; returns whether it was added. A false positive is
+    /// not added either, so do not remove keys from a set that was filled this way.
     ///
     /// >>> import oneread
     /// >>> seen = oneread.LineFilter(1000, 1e-6)
@@ -146,11 +146,11 @@ impl Filter {
         Ok(self.body.read(py, |body| with_body!(body, filter => filter.contains(digest))))
     }
 
-    /// Adds all keys of an array or an iterable: numpy arrays of integers or of bytes and Arrow data
-    /// (pyarrow, Polars, pandas) without a copy, and while other threads run.
+    /// Adds all keys of an array or an iterable: numpy arrays of integers or of bytes and Arrow
+    /// data (pyarrow, Polars, pandas) without a copy, and while other threads run.
     ///
-    /// If there is no room for a key, those before it are added. What the array holds must not change
-    /// meanwhile.
+    /// If there is no room for a key, those before it are added. What the array holds must not
+    /// change meanwhile.
     ///
     /// >>> import numpy, oneread
     /// >>> seen = oneread.BloomFilter(1000, 1e-9)
@@ -161,8 +161,8 @@ impl Filter {
         self.add_all(keys)
     }
 
-    /// Answers for each key whether it may be in the set, as a numpy array of `bool`, on one thread or
-    /// more.
+    /// Answers for each key whether it may be in the set, as a numpy array of `bool`, on one thread
+    /// or more.
     ///
     /// >>> import oneread
     /// >>> seen = oneread.BloomFilter(1000, 1e-9)
@@ -247,7 +247,9 @@ impl Filter {
         if items.is_finite() {
             return Ok(items.round() as usize);
         }
-        Err(PyOverflowError::new_err("all bits are set, so the number of keys is unknown: use a larger filter"))
+        Err(PyOverflowError::new_err(
+            "all bits are set, so the number of keys is unknown: use a larger filter",
+        ))
     }
 
     fn __bool__(&self, py: Python<'_>) -> bool {
@@ -256,12 +258,8 @@ impl Filter {
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         let (py, filter) = (slf.py(), slf.get());
-        let (items, bits, rate, load) = (
-            filter.approx_items(py),
-            filter.bits(py),
-            filter.rate(py),
-            filter.load(py),
-        );
+        let (items, bits, rate, load) =
+            (filter.approx_items(py), filter.bits(py), filter.rate(py), filter.load(py));
         let name = slf.get_type().name()?;
         Ok(format!("{name}(items={items:.0}, bits={bits}, rate={rate:.3e}, load={load:.3})"))
     }
@@ -329,10 +327,10 @@ impl Filter {
 
     /// Opens a file that was saved here, in Rust or by the command `oneread`.
     ///
-    /// With `mmap`, the file is queried in place: this takes no time and memory, and processes share
-    /// the pages. The filter is read-only then, and only `verify` checks the whole file for damage;
-    /// without it, damage gives wrong answers. The file must not be cut or overwritten meanwhile
-    /// (`save` replaces it, which is safe).
+    /// With `mmap`, the file is queried in place: this takes no time and memory, and processes
+    /// share the pages. The filter is read-only then, and only `verify` checks the whole file for
+    /// damage; without it, damage gives wrong answers. The file must not be cut or overwritten
+    /// meanwhile (`save` replaces it, which is safe).
     #[classmethod]
     #[pyo3(signature = (path, *, mmap=false, verify=false))]
     fn open(cls: &Bound<'_, PyType>, path: PathBuf, mmap: bool, verify: bool) -> PyResult<Py<PyAny>> {
@@ -380,8 +378,8 @@ impl RemovableFilter {
         filter.body.write(slf.py(), |body| Ok(body.changed()?.remove(digest)))
     }
 
-    /// Removes all keys of an array or an iterable, as `add_many` takes them; returns how many of them
-    /// may have been in the set.
+    /// Removes all keys of an array or an iterable, as `add_many` takes them; returns how many of
+    /// them may have been in the set.
     fn discard_many(slf: &Bound<'_, Self>, keys: &Bound<'_, PyAny>) -> PyResult<u64> {
         let filter = slf.as_super().get();
         let mut removed = 0;

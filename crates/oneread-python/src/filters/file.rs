@@ -43,10 +43,7 @@ impl Mapped {
 }
 
 /// Writes a file, which appears under its name when it is whole and safe.
-pub(super) fn write_whole(
-    path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> PyResult<()> {
+pub(super) fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> PyResult<()> {
     let written = || {
         // A link stays, and what it names is replaced.
         let path: PathBuf = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());

@@ -58,27 +58,28 @@ macro_rules! kinds {
 kinds! {
     /// A Bloom filter: the fewest bits for adding and looking up, 9.6 per key at a rate of 1%.
     ///
-    /// `BloomFilter(items, rate=0.01, *, seed=None)` has room for `items` keys; beyond that its rate
-    /// rises. Without a seed, one is drawn, and saved with the filter.
+    /// `BloomFilter(items, rate=0.01, *, seed=None)` has room for `items` keys; beyond that its
+    /// rate rises. Without a seed, one is drawn, and saved with the filter.
     Bloom => BloomFilter: Filter;
-    /// A blocked Bloom filter: the fastest lookup, one cache line; 10.1 bits per key at a rate of 1%.
+    /// A blocked Bloom filter: the fastest lookup, one cache line; 10.1 bits per key at a rate of
+    /// 1%.
     Blocked => BlockedBloomFilter: Filter;
-    /// A counting Bloom filter: keys can be removed; 38 bits per key at a rate of 1%. `LineFilter` takes
-    /// a third of that.
+    /// A counting Bloom filter: keys can be removed; 38 bits per key at a rate of 1%. `LineFilter`
+    /// takes a third of that.
     Counting => CountingBloomFilter: RemovableFilter;
-    /// A d-left filter: the fewest false positives from 16 bits per key on. `FullError` if a key finds
-    /// no room.
+    /// A d-left filter: the fewest false positives from 16 bits per key on. `FullError` if a key
+    /// finds no room.
     DLeft => DLeftFilter: Filter;
-    /// A d-left counting filter: keys can be removed; 13 to 17 bits per key. `FullError` if a key finds
-    /// no room.
+    /// A d-left counting filter: keys can be removed; 13 to 17 bits per key. `FullError` if a key
+    /// finds no room.
     DLeftCounting => DLeftCountingFilter: RemovableFilter;
-    /// A line filter: keys can be removed, in the fewest bits and one cache line per lookup; 13.2 bits
-    /// per key at a rate of 0.07%. `FullError` if a key finds no room.
+    /// A line filter: keys can be removed, in the fewest bits and one cache line per lookup; 13.2
+    /// bits per key at a rate of 0.07%. `FullError` if a key finds no room.
     Line => LineFilter: RemovableFilter;
-    /// A growing filter: a Bloom filter that keeps its rate at any number of keys; `items` is that of its
-    /// first layer.
-    Growing => GrowingFilter: Filter;
-    /// A growing line filter: keys can be removed, and their number need not be known; `items` is that
+    /// A growing filter: a Bloom filter that keeps its rate at any number of keys; `items` is that
     /// of its first layer.
+    Growing => GrowingFilter: Filter;
+    /// A growing line filter: keys can be removed, and their number need not be known; `items` is
+    /// that of its first layer.
     GrowingLine => GrowingLineFilter: RemovableFilter;
 }

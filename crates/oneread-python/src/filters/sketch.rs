@@ -11,9 +11,9 @@ use oneread::plan;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyType};
 
-use super::any::checked;
 use super::body::{Body, Guarded};
 use super::file::{Mapped, read, write_whole};
+use super::load::checked;
 use crate::{batch, errors, keys};
 
 type InPlace = Filter<CountMin<LittleEndian<'static>>>;
@@ -32,8 +32,8 @@ macro_rules! with_body {
 
 /// Counts keys in fixed memory: never too low, and rarely much too high.
 ///
-/// With probability `1 - delta`, an estimate exceeds the truth by at most `epsilon` times the total of
-/// all counts. A conservative sketch exceeds it less, but two of them cannot be added.
+/// With probability `1 - delta`, an estimate exceeds the truth by at most `epsilon` times the total
+/// of all counts. A conservative sketch exceeds it less, but two of them cannot be added.
 ///
 /// >>> import oneread
 /// >>> views = oneread.CountMinSketch(0.001, 0.01)
@@ -64,7 +64,11 @@ fn in_memory(body: &SketchBody) -> PyResult<Sketch> {
     }
 }
 
-fn estimate_digests<W: Words>(sketch: &Filter<CountMin<W>>, digests: batch::Digests<'_>, out: &mut [[u8; 8]]) {
+fn estimate_digests<W: Words>(
+    sketch: &Filter<CountMin<W>>,
+    digests: batch::Digests<'_>,
+    out: &mut [[u8; 8]],
+) {
     let mut out = out.iter_mut();
     sketch.estimate_digests(digests, |count| {
         if let Some(out) = out.next() {
@@ -77,7 +81,13 @@ fn estimate_digests<W: Words>(sketch: &Filter<CountMin<W>>, digests: batch::Dige
 impl CountMinSketch {
     #[new]
     #[pyo3(signature = (epsilon, delta, *, conservative=false, seed=None))]
-    fn new(py: Python<'_>, epsilon: f64, delta: f64, conservative: bool, seed: Option<u64>) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        epsilon: f64,
+        delta: f64,
+        conservative: bool,
+        seed: Option<u64>,
+    ) -> PyResult<Self> {
         let build = || {
             let layout = plan::count_min::for_error(epsilon, delta)?;
             let update = if conservative { Update::Conservative } else { Update::Plain };
@@ -146,9 +156,10 @@ impl CountMinSketch {
         let other = other.get();
         let is_same = std::ptr::eq(self, other)
             || py.detach(|| {
-                self.body.read_two(&other.body, |body, other| {
-                    with_body!(body, sketch => with_body!(other, other => sketch == other))
-                })
+                self.body.read_two(
+                    &other.body,
+                    |body, other| with_body!(body, sketch => with_body!(other, other => sketch == other)),
+                )
             });
         Ok(is_same.into_pyobject(py)?.to_owned().into_any().unbind())
     }
@@ -183,7 +194,11 @@ impl CountMinSketch {
     fn __repr__(&self, py: Python<'_>) -> String {
         let (total, bits) = (self.total(py), self.bits(py));
         let layout = self.body.read(py, |body| with_body!(body, sketch => sketch.layout()));
-        format!("CountMinSketch(total={total}, bits={bits}, width={}, depth={})", layout.width(), layout.depth())
+        format!(
+            "CountMinSketch(total={total}, bits={bits}, width={}, depth={})",
+            layout.width(),
+            layout.depth()
+        )
     }
 
     /// The sum of all counts that were added.
@@ -235,15 +250,16 @@ impl CountMinSketch {
         })
     }
 
-    /// Opens a file that was saved here or in Rust; with `mmap`, it is queried in place and read-only,
-    /// like `BloomFilter.open`.
+    /// Opens a file that was saved here or in Rust; with `mmap`, it is queried in place and
+    /// read-only, like `BloomFilter.open`.
     #[classmethod]
     #[pyo3(signature = (path, *, mmap=false, verify=false))]
     fn open(cls: &Bound<'_, PyType>, path: PathBuf, mmap: bool, verify: bool) -> PyResult<Self> {
         let body = cls.py().detach(|| {
             if mmap {
                 let bytes = Mapped::open(&path)?;
-                let sketch = checked(CountMinView::open_owned(bytes.clone()), verify).map_err(errors::load)?;
+                let sketch =
+                    checked(CountMinView::open_owned(bytes.clone()), verify).map_err(errors::load)?;
                 return Ok::<_, PyErr>(Body::File((sketch, bytes)));
             }
             Ok(Body::Memory(Self::load(&read(&path)?)?))
