@@ -11,19 +11,39 @@ use pyo3::types::{PyByteArray, PyBytes, PyDict, PyInt, PyString, PyTuple, PyType
 /// Tuples in tuples in tuples, up to this depth.
 const MAX_DEPTH: u32 = 16;
 
-/// A key, or a part of one, in its canonical form.
-struct Part<'a>(Canonical<'a>);
+/// A key, or a part of one. Bytes stay bytes, since inside a tuple they get a tag and a length,
+/// which `Canonical::into_owned` would lose.
+enum Part<'a> {
+    Borrowed(&'a [u8]),
+    Owned(Vec<u8>),
+    /// A number or a composite key.
+    Other(Canonical<'static>),
+}
+
+impl Part<'_> {
+    fn into_owned(self) -> Part<'static> {
+        match self {
+            Self::Borrowed(bytes) => Part::Owned(bytes.to_vec()),
+            Self::Owned(bytes) => Part::Owned(bytes),
+            Self::Other(canonical) => Part::Other(canonical),
+        }
+    }
+}
 
 impl Key for Part<'_> {
     #[inline]
     fn canonical(&self) -> Canonical<'_> {
-        self.0.clone()
+        match self {
+            Self::Borrowed(bytes) => Canonical::Bytes(bytes),
+            Self::Owned(bytes) => Canonical::Bytes(bytes),
+            Self::Other(canonical) => canonical.clone(),
+        }
     }
 }
 
 /// The digest of a key.
 pub(crate) fn digest_of(digester: &Portable, key: &Bound<'_, PyAny>) -> PyResult<Digest> {
-    with_part(key, 0, |part| digester.digest(part))
+    with_part(key, 0, |part| digester.digest(&part))
 }
 
 /// The digest of a key under a seed, as 16 bytes with the least significant first.
@@ -47,19 +67,19 @@ pub(crate) fn digest<'py>(
 }
 
 /// Passes the canonical form of a key on; text and bytes are not copied.
-fn with_part<T>(key: &Bound<'_, PyAny>, depth: u32, take: impl FnOnce(&Part<'_>) -> T) -> PyResult<T> {
-    let canonical = if let Ok(text) = key.cast::<PyString>() {
-        Canonical::Bytes(text.to_str()?.as_bytes())
+fn with_part<T>(key: &Bound<'_, PyAny>, depth: u32, take: impl FnOnce(Part<'_>) -> T) -> PyResult<T> {
+    let part = if let Ok(text) = key.cast::<PyString>() {
+        Part::Borrowed(text.to_str()?.as_bytes())
     } else if let Ok(bytes) = key.cast::<PyBytes>() {
-        Canonical::Bytes(bytes.as_bytes())
+        Part::Borrowed(bytes.as_bytes())
     } else if let Ok(number) = key.cast::<PyInt>() {
-        integer(number)?
+        Part::Other(integer(number)?)
     } else if let Ok(tuple) = key.cast::<PyTuple>() {
-        composite(tuple, depth)?
+        Part::Other(composite(tuple, depth)?)
     } else {
         other(key)?
     };
-    Ok(take(&Part(canonical)))
+    Ok(take(part))
 }
 
 /// The canonical form of an integer: a word from -2^63 to 2^64 - 1, as in Rust; then 128 bits; then
@@ -98,8 +118,7 @@ fn composite(tuple: &Bound<'_, PyTuple>, depth: u32) -> PyResult<Canonical<'stat
     if depth == MAX_DEPTH {
         return Err(PyValueError::new_err(format!("expected a key of at most {MAX_DEPTH} nested tuples")));
     }
-    let parts =
-        tuple.iter().map(|part| with_part(&part, depth + 1, |part| Part(part.canonical().into_owned())));
+    let parts = tuple.iter().map(|part| with_part(&part, depth + 1, |part| part.into_owned()));
     let parts = parts.collect::<PyResult<Vec<_>>>()?;
     Ok(match parts.as_slice() {
         [a] => (a,).canonical().into_owned(),
@@ -118,19 +137,19 @@ fn composite(tuple: &Bound<'_, PyTuple>, depth: u32) -> PyResult<Canonical<'stat
 }
 
 /// Keys of less common types: UUIDs, numbers of numpy, buffers of bytes.
-fn other(key: &Bound<'_, PyAny>) -> PyResult<Canonical<'static>> {
+fn other(key: &Bound<'_, PyAny>) -> PyResult<Part<'static>> {
     let py = key.py();
     static UUID: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     if key.is_instance(UUID.import(py, "uuid", "UUID")?)? {
         let bytes = key.getattr(intern!(py, "bytes"))?.cast_into::<PyBytes>()?;
-        return Ok(Canonical::Bytes(bytes.as_bytes()).into_owned());
+        return Ok(Part::Owned(bytes.as_bytes().to_vec()));
     }
     // numpy's bytes-like scalars of other types have a buffer, too, so numbers come first.
     if let Ok(number) = key.call_method0(intern!(py, "__index__")) {
-        return integer(number.cast()?);
+        return integer(number.cast()?).map(Part::Other);
     }
     if let Some(bytes) = buffer_bytes(key) {
-        return Ok(Canonical::Bytes(&bytes).into_owned());
+        return Ok(Part::Owned(bytes));
     }
     Err(PyTypeError::new_err(format!(
         "expected a key of type str, bytes, int, uuid.UUID or a tuple of these, found {}",

@@ -1,7 +1,5 @@
 //! The extension module `oneread._oneread`; `python/oneread` gives it its public names.
 
-#![expect(clippy::doc_lazy_continuation, reason = "docstrings are Python's, with its examples")]
-
 mod arrow;
 mod batch;
 mod changes;

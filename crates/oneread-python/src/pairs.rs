@@ -102,8 +102,9 @@ impl PairIterator {
 /// Builds a sealed store from pairs of bytes, in any order and of any number: a mapping, or an
 /// iterable of pairs. Returns the number of its keys.
 ///
-/// The file appears when it is whole. Of a key that comes twice the last value counts, or
-/// `duplicates="error"` refuses it. `miss_rate` is the page reads per lookup of an absent key.
+/// The file appears when it is whole, and replaces a sealed store or another file, but no live
+/// store. Of a key that comes twice the last value counts, or `duplicates="error"` refuses it.
+/// `miss_rate` is the page reads per lookup of an absent key.
 ///
 /// >>> import oneread, os, tempfile
 /// >>> path = os.path.join(tempfile.mkdtemp(), "capitals.store")

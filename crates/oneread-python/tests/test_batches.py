@@ -88,10 +88,12 @@ def test_polars_and_pandas():
 
 
 def test_plain_iterables_and_buffers():
-    check([1, "a", (2, "b")], [1, "a", (2, "b")], iter([3, "a"]), [3, "a"])
+    check([1, "a", (2, "b")], [1, "a", (2, "b")], [3, "a"], [3, "a"])
     check(b"\x01\x05", [1, 5], bytearray(b"\x05\x06"), [5, 6])
     check({"a": 1, "b": 2}, ["a", "b"], {"c"}, ["c"])
-    seen = oneread.BloomFilter(10)
+    seen = oneread.BloomFilter(10, 1e-9)
+    seen.add_many(iter([1, "a"]))
+    assert seen.contains_many(iter(["a", "b", 1])).tolist() == [True, False, True]
     assert seen.contains_many([]).tolist() == seen.contains_many(numpy.array([], dtype="int32")).tolist() == []
 
 

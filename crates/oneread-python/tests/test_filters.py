@@ -15,7 +15,7 @@ import oneread
 
 def test_a_filter_never_forgets_beside_a_set(removable):
     """Adds and removes at random; a set with counts is the model."""
-    seen, model, random_ = removable(4000, 1e-6, seed=1), {}, random.Random(2)
+    seen, model, random_ = removable(4000, 1e-5, seed=1), {}, random.Random(2)
     for _ in range(20_000):
         key = random_.randrange(2000)
         if random_.random() < 0.5:
@@ -28,10 +28,10 @@ def test_a_filter_never_forgets_beside_a_set(removable):
     present = [key for key, count in model.items() if count]
     assert len(present) > 500
     assert all(key in seen for key in present)
-    # A rate of 1e-6: among 2000 absent keys, two false positives have a probability of 2e-6.
-    assert sum(key in seen for key in range(10_000, 12_000)) <= 1
+    # A rate of 1e-5: four false positives among 2000 absent keys have a probability of 7e-9.
+    assert sum(key in seen for key in range(10_000, 12_000)) <= 3
     absent = [key for key in range(2000) if not model.get(key)]
-    assert sum(key in seen for key in absent) <= 1
+    assert len(absent) > 200 and sum(key in seen for key in absent) <= 3
     with pytest.raises(KeyError):
         seen.remove("absent")
     assert not seen.discard("absent")
@@ -51,7 +51,7 @@ def test_the_rate_is_kept(kind):
 
 
 def test_set_habits(kind):
-    seen = kind(1000, 1e-6, seed=4)
+    seen = kind(1000, 1e-5, seed=4)
     assert not seen and len(seen) == 0 and "a" not in seen
     seen.update(["a", "b"], range(3), b"\x07")
     assert seen and "a" in seen and 2 in seen and 7 in seen and 8 not in seen
@@ -74,7 +74,7 @@ def test_set_habits(kind):
 @pytest.mark.parametrize("name", ["BloomFilter", "BlockedBloomFilter", "CountingBloomFilter", "DLeftFilter", "LineFilter", "GrowingFilter"])
 def test_unions(name):
     make = getattr(oneread, name)
-    a, b = make(1000, 1e-6, seed=5), make(1000, 1e-6, seed=5)
+    a, b = make(1000, 1e-5, seed=5), make(1000, 1e-5, seed=5)
     a.update(range(100))
     b.update(range(100, 200))
     both = a | b
@@ -86,7 +86,7 @@ def test_unions(name):
     a |= a
     a.update(a)
     assert a.to_bytes() == before
-    for other in (make(1000, 1e-6, seed=6), make(5000, 1e-6, seed=5)):
+    for other in (make(1000, 1e-5, seed=6), make(5000, 1e-5, seed=5)):
         with pytest.raises(ValueError):
             a |= other
     with pytest.raises(TypeError):
@@ -97,7 +97,7 @@ def test_unions(name):
 @pytest.mark.parametrize("name", ["BloomFilter", "BlockedBloomFilter"])
 def test_intersections(name):
     make = getattr(oneread, name)
-    a, b = make(1000, 1e-6, seed=5), make(1000, 1e-6, seed=5)
+    a, b = make(1000, 1e-5, seed=5), make(1000, 1e-5, seed=5)
     a.update(range(100))
     b.update(range(50, 150))
     both = a & b
@@ -111,7 +111,7 @@ def test_intersections(name):
 
 def test_files(kind, tmp_path):
     path = tmp_path / "a.filter"
-    seen = kind(1000, 1e-6)
+    seen = kind(1000, 1e-5)
     seen.add_many(range(500))
     seen.save(path)
     for mmap in (False, True):
@@ -166,7 +166,7 @@ def test_damaged_and_foreign_files(kind, tmp_path):
 
 
 def test_bad_sizes_are_refused(kind):
-    for items, rate in [(0, 0.01), (10, math.nan), (10, 0.0), (10, 1.5), (10, -1.0), (10, math.inf), (2**63, 0.01)]:
+    for items, rate in [(10, math.nan), (10, 0.0), (10, 1.5), (10, -1.0), (10, math.inf), (2**63, 0.01)]:
         with pytest.raises((ValueError, MemoryError)):
             kind(items, rate)
     for wrong in ("10", None, 1.5):
@@ -186,7 +186,7 @@ def test_a_full_filter_says_so():
 
 
 def test_threads_share_a_filter():
-    seen = oneread.LineFilter(40_000, 1e-6)
+    seen = oneread.LineFilter(40_000, 1e-5)
 
     def work(number):
         keys = range(number * 10_000, (number + 1) * 10_000)

@@ -58,7 +58,7 @@ def test_equal_keys_of_other_types_have_one_digest():
         7,
         2**64,
         2**64 + 7,
-        2**127,
+        2**126,
         -(2**63) - 1,
         -(2**127),
         2**128,
@@ -103,7 +103,7 @@ print([key in seen for key in keys], ["x" in seen, 5 in seen], hash("a"))
 
 
 def test_a_pickled_filter_answers_in_another_process(kind):
-    seen = kind(100, 1e-6)
+    seen = kind(100, 1e-5)
     seen.update(["a", b"b", 3, ("c", 4), 2**70])
     hashes = set()
     for seed in ("1", "2"):
@@ -134,5 +134,7 @@ def test_tuples_are_hashed_as_the_format_says():
         data = part.encode() if isinstance(part, str) else part
         return b"\x03" + len(data).to_bytes(8, "little") + data
 
-    for key in [("a",), (1, -1), ("ab", "c"), ("a", b"bc"), (2**64, ("x", (7,)), "y" * 100), tuple(range(8))]:
+    for key in [("a",), (1, -1), ("ab", "c"), ("a", b"bc"), (uuid.UUID(int=5).bytes,), (2**64, ("x", (7,)), "y" * 100), tuple(range(8))]:
         assert oneread.digest(key, seed=9) == oneread.digest(written(key), seed=9)
+    number = uuid.UUID(int=5)
+    assert oneread.digest((number,), seed=9) == oneread.digest((number.bytes,), seed=9)
