@@ -10,7 +10,10 @@ use crate::shell::step;
 /// Builds the package as users do, and runs its tests: a step of `cargo xtask test --all`.
 pub(crate) fn test() -> Result<()> {
     install(&["--config-settings=build-args=--profile dev"])?;
-    step("pytest", python().args(["-m", "pytest", "-q", "crates/oneread-python/tests"]))
+    step(
+        "pytest",
+        python().args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "crates/oneread-python/tests"]),
+    )
 }
 
 /// Compares the package with others; `--quick` takes fewer keys.
@@ -42,6 +45,7 @@ fn python() -> Command {
         path.push(others);
     }
     let mut command = Command::new(&program);
-    command.env("PATH", path);
+    // Nothing is left beside the sources.
+    command.env("PATH", path).env("PYTHONDONTWRITEBYTECODE", "1");
     command
 }
