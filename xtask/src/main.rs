@@ -9,6 +9,7 @@ mod loom;
 mod miri;
 mod needs;
 mod package;
+mod python;
 mod redis;
 mod report;
 mod server;

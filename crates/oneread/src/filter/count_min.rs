@@ -138,10 +138,12 @@ impl<D> CountMinSketch<D> {
         D: Digester<Q>,
     {
         let (core, digester) = self.parts_mut();
-        in_batches(keys.into_iter().map(|key| digester.digest(key)), |digests| {
-            core.prefetch_all(digests);
-            digests.iter().for_each(|&digest| core.add(digest, 1));
-        });
+        core.add_many(keys.into_iter().map(|key| digester.digest(key)));
+    }
+
+    /// Like [`add_many`](Self::add_many), but takes digests.
+    pub fn add_digests(&mut self, digests: impl IntoIterator<Item = Digest>) {
+        self.core_mut().add_many(digests.into_iter());
     }
 
     /// Adds the counts of another sketch of the same layout, digester and seed. The result is that
@@ -216,6 +218,13 @@ impl<D> CountMinSketch<D> {
 }
 
 impl CountMin<Vec<u64>> {
+    fn add_many(&mut self, digests: impl Iterator<Item = Digest>) {
+        in_batches(digests, |digests| {
+            self.prefetch_all(digests);
+            digests.iter().for_each(|&digest| self.add(digest, 1));
+        });
+    }
+
     fn add(&mut self, digest: Digest, count: u64) {
         self.total = self.total.saturating_add(count);
         match self.layout.update() {
@@ -297,11 +306,16 @@ impl<S: Words, D> Filter<CountMin<S>, D> {
     pub fn estimate_many<'q, Q: ?Sized + 'q>(
         &self,
         keys: impl IntoIterator<Item = &'q Q>,
-        mut answer: impl FnMut(u64),
+        answer: impl FnMut(u64),
     ) where
         D: Digester<Q>,
     {
-        in_batches(keys.into_iter().map(|key| self.digest(key)), |digests| {
+        self.estimate_digests(keys.into_iter().map(|key| self.digest(key)), answer);
+    }
+
+    /// Like [`estimate_many`](Self::estimate_many), but takes digests.
+    pub fn estimate_digests(&self, digests: impl IntoIterator<Item = Digest>, mut answer: impl FnMut(u64)) {
+        in_batches(digests.into_iter(), |digests| {
             self.core().prefetch_all(digests);
             digests.iter().for_each(|&digest| answer(self.core().estimate(digest)));
         });

@@ -91,6 +91,15 @@ impl<C: Insert, D> Filter<C, D> {
     {
         self.core.insert_many(keys.into_iter().map(|key| self.digester.digest(key)), scratch_bytes)
     }
+
+    /// Like [`insert_many`](Self::insert_many), but takes digests.
+    ///
+    /// # Errors
+    /// Like [`insert_many`](Self::insert_many).
+    #[inline]
+    pub fn insert_digests(&mut self, digests: impl IntoIterator<Item = Digest>) -> ManyInserted<C::Inserted> {
+        self.core.insert_many(digests.into_iter(), DEFAULT_SCRATCH)
+    }
 }
 
 impl<C: Remove, D> Filter<C, D> {
@@ -158,6 +167,15 @@ impl<C: Remove, D> Filter<C, D> {
         D: Digester<Q>,
     {
         self.core.remove_many(keys.into_iter().map(|key| self.digester.digest(key)))
+    }
+
+    /// Like [`remove_many`](Self::remove_many), but takes digests.
+    ///
+    /// # Errors
+    /// Like [`remove_many`](Self::remove_many).
+    #[inline]
+    pub fn remove_digests(&mut self, digests: impl IntoIterator<Item = Digest>) -> Result<(), NotPresent> {
+        self.core.remove_many(digests.into_iter())
     }
 }
 

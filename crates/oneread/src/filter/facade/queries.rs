@@ -54,6 +54,26 @@ impl<C: FilterCore, D> Filter<C, D> {
         self.core.contains_many(digests, scratch_bytes, answer);
     }
 
+    /// Like [`contains_many`](Self::contains_many), but takes digests.
+    ///
+    /// # Example
+    /// ```
+    /// use oneread::filter::BloomFilter;
+    /// use oneread::hash::Digester;
+    ///
+    /// let mut filter = BloomFilter::with_rate(1000, 1e-9)?;
+    /// let digests = ["a", "b"].map(|key| filter.digester().digest(key));
+    /// filter.insert_digests([digests[1]]);
+    /// let mut answers = Vec::new();
+    /// filter.contains_digests(digests, |answer| answers.push(answer));
+    /// assert_eq!(answers, [false, true]);
+    /// # Ok::<(), oneread::filter::BuildError>(())
+    /// ```
+    #[inline]
+    pub fn contains_digests(&self, digests: impl IntoIterator<Item = Digest>, answer: impl FnMut(bool)) {
+        self.core.contains_many(digests.into_iter(), DEFAULT_SCRATCH, answer);
+    }
+
     /// Reports whether no key is in the set. Saturated counters may be left.
     pub fn is_empty(&self) -> bool {
         self.core.is_empty()
