@@ -3,8 +3,9 @@
 use oneread::bytes::{Identified, Identity};
 use oneread::hash::{Digest, Digester, Portable};
 
-/// Makes the digests of [`Portable`] from the seed alone. `Portable` keeps 200 bytes of numbers that
-/// follow from the seed, more than a small filter has bits; making them takes some nanoseconds.
+/// Makes the digests of [`Portable`] from the seed alone. `Portable` keeps 200 bytes of numbers
+/// that follow from the seed, more than a small filter has bits; making them takes some
+/// nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Seeded(pub(super) u64);
 

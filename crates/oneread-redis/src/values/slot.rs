@@ -51,7 +51,7 @@ impl<V: Value> Slot<V> {
         }
     }
 
-    /// What is there, in pieces.
+    /// The parts of the value, in pieces.
     pub(crate) fn pieces(&self) -> Pieces<'_> {
         match self {
             Self::Ready(value) => Pieces::of(&**value),
