@@ -25,6 +25,8 @@ pub struct Written {
     len: usize,
     /// All of the bytes, once `near` has no room for them.
     far: Vec<u8>,
+    /// Whether they are a string of bytes, which has no tag and length of its own.
+    is_string: bool,
 }
 
 impl Written {
@@ -32,7 +34,7 @@ impl Written {
     const NEAR: usize = 64;
 
     const fn new() -> Self {
-        Self { near: [0; Self::NEAR], len: 0, far: Vec::new() }
+        Self { near: [0; Self::NEAR], len: 0, far: Vec::new(), is_string: false }
     }
 
     #[inline]
@@ -64,18 +66,22 @@ impl Written {
         match value.canonical() {
             Canonical::Word(word) => self.tagged(WORD, &word.to_le_bytes()),
             Canonical::Wide(wide) => self.tagged(WIDE, &wide.to_le_bytes()),
-            Canonical::Bytes(bytes) => {
-                self.tagged(BYTES, &(bytes.len() as u64).to_le_bytes());
-                self.put(bytes);
-            }
+            Canonical::Bytes(bytes) => self.string(bytes),
+            Canonical::Written(written) if written.is_string => self.string(written.as_bytes()),
             Canonical::Written(written) => self.put(written.as_bytes()),
         }
+    }
+
+    #[inline]
+    fn string(&mut self, bytes: &[u8]) {
+        self.tagged(BYTES, &(bytes.len() as u64).to_le_bytes());
+        self.put(bytes);
     }
 }
 
 impl From<&[u8]> for Written {
     fn from(bytes: &[u8]) -> Self {
-        let mut written = Self::new();
+        let mut written = Self { is_string: true, ..Self::new() };
         written.put(bytes);
         written
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Debug;
 
-use oneread::hash::{Digester, Key, Keyed, Portable};
+use oneread::hash::{Canonical, Digester, Key, Keyed, Portable};
 
 /// Asserts that a key has the digest of these bytes.
 fn is_written(key: &(impl Key + Debug + ?Sized), pieces: &[&[u8]]) {
@@ -107,4 +107,28 @@ fn equal_paths_are_the_same_key_and_that_of_their_text() {
     assert_ne!(digester.digest(Path::new("./a")), digester.digest(Path::new("a")));
     let bytes = vec![b'/', 0xff];
     assert_eq!(digester.digest(&OsString::from_vec(bytes.clone())), digester.digest(&bytes));
+}
+
+/// The bytes of a path that was normalised, and of a string without a borrow, once went into tuples
+/// without a tag and a length: equal paths were different keys there, and different tuples equal.
+#[test]
+#[cfg(unix)]
+fn strings_are_the_same_parts_whether_they_are_borrowed_or_not() {
+    use std::path::Path;
+
+    struct Owned(&'static str);
+    impl Key for Owned {
+        fn canonical(&self) -> Canonical<'_> {
+            self.0.canonical().into_owned()
+        }
+    }
+    let digester = Portable::with_seed(5);
+    let borrowed = digester.digest(&("ab", "c"));
+    assert_ne!(digester.digest(&("a", "bc")), borrowed);
+    assert_eq!(digester.digest(&(Owned("ab"), Owned("c"))), borrowed);
+    assert_eq!(digester.digest(&Some(Owned("ab"))), digester.digest(&Some("ab")));
+    assert_eq!(digester.digest(&Owned("ab")), digester.digest("ab"));
+    let paths = |path: &'static str| digester.digest(&(Path::new(path), "c"));
+    assert_eq!(paths("a//b/"), paths("a/b"));
+    assert_ne!(paths("a//b/"), digester.digest(&(Path::new("a"), "bc")));
 }
