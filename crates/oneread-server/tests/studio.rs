@@ -144,7 +144,7 @@ fn hostile_queries_are_refused_or_shown_as_text() {
         for (page, names) in fields {
             let ask = &ask;
             scope.spawn(move || {
-                names.iter().for_each(|name| values.iter().for_each(|value| ask(page, name, value)))
+                names.iter().for_each(|name| values.iter().for_each(|value| ask(page, name, value)));
             });
         }
     });

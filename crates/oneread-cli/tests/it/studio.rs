@@ -72,7 +72,7 @@ fn rate(random: &mut Pcg64Mcg) -> String {
 
 /// A question to the planner; one in eight has a flag that is wrong.
 fn question(random: &mut Pcg64Mcg) -> (&'static str, Vec<(&'static str, String)>) {
-    let coin = |random: &mut Pcg64Mcg| random.next_u64() % 2 == 0;
+    let coin = |random: &mut Pcg64Mcg| random.next_u64().is_multiple_of(2);
     let levels = |random: &mut Pcg64Mcg| {
         let first = 20 + random.next_u64() % 2000;
         (0..1 + random.next_u64() % 5)
@@ -87,7 +87,7 @@ fn question(random: &mut Pcg64Mcg) -> (&'static str, Vec<(&'static str, String)>
         3 => {
             let mut flags = vec![("items", number(random, (3.0, 9.0))), ("rate", rate(random))];
             for need in ["delete", "growth", "threads", "one_line", "static"] {
-                if random.next_u64() % 4 == 0 {
+                if random.next_u64().is_multiple_of(4) {
                     flags.push((need, "on".to_owned()));
                 }
             }
@@ -122,7 +122,7 @@ fn question(random: &mut Pcg64Mcg) -> (&'static str, Vec<(&'static str, String)>
             ("summary/single", flags)
         }
     };
-    if random.next_u64() % 8 == 0 {
+    if random.next_u64().is_multiple_of(8) {
         let wrong = ["0", "-1", "NaN", "1e400", "x", "--", "10;ls", "1e18", "%3Cb%3E"];
         // Not a switch, whose values a command line does not have.
         let at = random.next_u64() as usize % 2;

@@ -135,7 +135,7 @@ fn acknowledged_changes_outlive_a_killed_server() {
     assert_eq!(Resp::new(process.resp).ask("GET|0 0"), "value 0");
 }
 
-/// A command that never ends, from a client that never reads: it must not hold up the end.
+/// Commands without a pause until the connection ends: they must not hold up the end.
 fn flood(resp: SocketAddr) {
     let mut client = Resp::new(resp);
     client.stream.set_write_timeout(Some(PATIENCE)).unwrap();

@@ -62,8 +62,7 @@ pub(super) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(io: S, shared: &Sha
         if commands > 0 {
             shared.metrics.answered(Protocol::Resp, start.elapsed(), commands);
         }
-        // Also of a client that always has more to ask.
-        if !goes_on || *shared.stopping.borrow() {
+        if !goes_on {
             break;
         }
     }
