@@ -184,7 +184,15 @@ fn member(json: &mut String, name: &str, value: &str) {
     if json.len() > 1 {
         json.push(',');
     }
-    json.extend([&*Value::from(name).to_string(), ":", value]);
+    json.extend([&*quoted(name), ":", value]);
+}
+
+/// A string in JSON. Most need no escapes, and `serde_json` looks at each byte through a formatter.
+fn quoted(text: &str) -> String {
+    if text.bytes().any(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
+        return Value::from(text).to_string();
+    }
+    ["\"", text, "\""].concat()
 }
 
 fn list(items: impl Iterator<Item = String>) -> String {
@@ -225,7 +233,7 @@ fn float32(value: f32) -> String {
 
 fn bytes_json(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
-        Ok(text) => Value::from(text).to_string(),
+        Ok(text) => quoted(text),
         Err(_) => list(bytes.iter().map(u8::to_string)),
     }
 }
@@ -292,6 +300,13 @@ fn to_half(float: f32) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn strings_are_escaped_where_json_needs_it() {
+        for text in (0..0x250).filter_map(char::from_u32).map(|char| format!("a{char}b")) {
+            assert_eq!(quoted(&text), serde_json::to_string(&text).unwrap());
+        }
+    }
 
     #[test]
     fn halves_survive_and_floats_go_to_the_nearest() {

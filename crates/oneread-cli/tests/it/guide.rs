@@ -1,6 +1,8 @@
 //! Runs the `sh` blocks of the README and the guides, and compares their output with the text.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -23,7 +25,7 @@ fn run(page: &PathBuf) -> usize {
     let program = Path::new(env!("CARGO_BIN_EXE_oneread"));
     let path = format!("{}:/usr/bin:/bin", program.parent().expect("its folder").display());
     let text = fs::read_to_string(page).expect("a page");
-    let commands = commands(&text);
+    let commands = commands(&on_free_ports(&text));
     for command in &commands {
         let output = Command::new("sh")
             .args(["-c", command])
@@ -40,6 +42,21 @@ fn run(page: &PathBuf) -> usize {
         }
     }
     commands.len()
+}
+
+/// The page with free ports in place of those that it names, which another program may have.
+fn on_free_ports(text: &str) -> String {
+    let named: BTreeSet<&str> = text
+        .split("127.0.0.1:")
+        .skip(1)
+        .map(|rest| rest.split(|next: char| !next.is_ascii_digit()).next().unwrap_or_default())
+        .filter(|port| port.len() == 5)
+        .collect();
+    // All are held until each has another one.
+    let held: Vec<_> = named.iter().map(|_| TcpListener::bind("127.0.0.1:0").expect("a port")).collect();
+    named.iter().zip(&held).fold(text.to_owned(), |text, (port, free)| {
+        text.replace(port, &free.local_addr().expect("its address").port().to_string())
+    })
 }
 
 /// The lines of all `sh` blocks that hold a command.

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, watch};
@@ -17,6 +17,9 @@ use super::{http, tls};
 
 /// Threads for lookups that wait for disks.
 const WAITING_THREADS: usize = 64;
+
+/// The least time to close the sources.
+const CLOSE: Duration = Duration::from_secs(1);
 
 /// A server that runs, on threads of its own.
 #[derive(Debug)]
@@ -108,6 +111,7 @@ impl Server {
     /// Takes no more connections, lets open requests finish for the time of the limits, and closes
     /// the sources.
     pub fn stop(self) {
+        let start = Instant::now();
         // Listeners and connections look at it.
         self.stop.send_replace(true);
         let all = self.open.acquire_many(self.connections);
@@ -116,7 +120,7 @@ impl Server {
             tracing::warn!("some requests were not answered in time");
         }
         // Live stores close when their last user is gone.
-        self.runtime.shutdown_timeout(self.grace);
+        self.runtime.shutdown_timeout(self.grace.saturating_sub(start.elapsed()).max(CLOSE));
     }
 }
 

@@ -29,7 +29,9 @@ pub(super) fn acceptor(tls: &Tls) -> Result<TlsAcceptor, Error> {
         .with_safe_default_protocol_versions()
         .map(|config| config.with_no_client_auth())
         .and_then(|config| config.with_single_cert(certificates, key))
-        .map_err(|error| unusable(&tls.certificates, &error))?;
+        .map_err(|error| Error::Tls {
+            what: format!("{} with {}: {error}", tls.certificates.display(), tls.key.display()),
+        })?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
 }

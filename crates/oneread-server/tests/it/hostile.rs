@@ -93,6 +93,18 @@ fn broken_requests_are_refused_and_others_answered() {
 }
 
 #[test]
+fn a_last_error_arrives_though_the_client_still_sends() {
+    let fixture = Fixture::new();
+    let mut stream = fixture.resp().stream;
+    stream.write_all(&[&b"*1\r\n*1\r\n"[..], &[b'A'; 100_000]].concat()).unwrap();
+    let mut said = String::new();
+    // Not a reset, which may take the reply with it.
+    stream.read_to_string(&mut said).unwrap();
+    assert_eq!(said, "-ERR Protocol error: expected '$'\r\n");
+    fixture.server.stop();
+}
+
+#[test]
 fn connections_above_the_limit_are_told_so() {
     let mut limits = Limits::default();
     limits.connections = 2;

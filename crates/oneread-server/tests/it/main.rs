@@ -1,12 +1,17 @@
 //! Real servers on loopback, and clients of our own that speak to them.
 
 mod clients;
+#[cfg(unix)]
+mod damage;
+#[cfg(unix)]
+mod end;
 mod hostile;
 mod http;
 mod parse;
 mod resp;
 mod start;
 mod swap;
+mod tls;
 mod write;
 
 use std::io::{Read, Write};

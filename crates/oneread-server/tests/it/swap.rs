@@ -115,6 +115,51 @@ fn datasets(swaps: u32, enough: u64) {
     server.stop();
 }
 
+/// The version that all values of a batch are of; fails if they are of several.
+fn version_of_batch(to: std::net::SocketAddr, body: &[u8]) -> u32 {
+    let (status, _, answer) = crate::http(to, "POST /v1/a/batch", &[], body);
+    assert_eq!(status, 200);
+    let answer: Value = serde_json::from_slice(&answer).unwrap();
+    let values = answer["values"].as_array().unwrap();
+    let of = |value: &Value| value["value"].as_str().unwrap().rsplit(' ').next().unwrap().parse().unwrap();
+    let version = of(&values[0]);
+    assert_eq!(values.len(), KEYS as usize);
+    assert!(values.iter().all(|value| of(value) == version), "values of several versions");
+    version
+}
+
+#[test]
+fn a_batch_is_of_one_version() {
+    let fixture = Fixture::new();
+    let to = fixture.http();
+    let keys: Vec<_> = (0..KEYS).map(|number| format!("key {number}")).collect();
+    let body = serde_json::json!({ "keys": keys }).to_string();
+    let ends = AtomicBool::new(false);
+    let start = std::time::Instant::now();
+    thread::scope(|scope| {
+        let (body, ends) = (body.as_bytes(), &ends);
+        let asked: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(move || {
+                    // The other threads may have failed.
+                    while !ends.load(Relaxed) && start.elapsed() < crate::PATIENCE {
+                        version_of_batch(to, body);
+                    }
+                })
+            })
+            .collect();
+        for version in 2..=60 {
+            seal(&fixture.path, KEYS, version);
+            thread::sleep(std::time::Duration::from_millis(8));
+        }
+        while version_of_batch(to, body) < 60 && start.elapsed() < crate::PATIENCE {}
+        ends.store(true, Relaxed);
+        assert_eq!(version_of_batch(to, body), 60);
+        asked.into_iter().for_each(|client| client.join().unwrap());
+    });
+    fixture.server.stop();
+}
+
 #[test]
 fn a_store_that_is_replaced_answers_all_the_time() {
     files(5, 2000);

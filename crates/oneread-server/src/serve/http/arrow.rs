@@ -41,7 +41,7 @@ pub(super) async fn rows(shared: &Arc<Shared>, name: &str, body: Bytes) -> Resul
         };
         slot.each(&version, &keys, add).await;
         if !is_whole {
-            return Err(failed().into());
+            return Err(failed(slot).into());
         }
         let columns: [ArrayRef; 2] =
             [Arc::new(arrow_array::BinaryArray::from_iter_values(&keys)), Arc::new(values.finish())];

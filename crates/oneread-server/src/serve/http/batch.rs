@@ -1,5 +1,6 @@
 //! `POST /v1/NAME/batch`: many keys, in JSON or in Arrow's stream format.
 
+use std::fmt;
 use std::sync::Arc;
 
 use axum::body::Bytes;
@@ -7,7 +8,9 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use base64::Engine;
-use serde::Deserialize;
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{self, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use super::key::{BASE64, of_columns};
 use super::value::of_version;
@@ -30,11 +33,32 @@ struct Request {
 }
 
 /// A key: its text, or its columns.
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "a key: a string, or a list of the strings of its columns")]
 enum Key {
     Text(String),
     Columns(Vec<String>),
+}
+
+// By hand: serde's untagged enums build a tree of each key first.
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Key;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key: a string, or a list of the strings of its columns")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Key, E> {
+                Ok(Key::Text(text.to_owned()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, columns: A) -> Result<Key, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(columns)).map(Key::Columns)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
@@ -139,7 +163,7 @@ async fn rows(shared: &Arc<Shared>, name: &str, body: &[u8]) -> Result<Response,
     };
     slot.each(&version, &keys, add).await;
     if !is_whole {
-        return Err(failed().into());
+        return Err(failed(slot).into());
     }
     out.push_str("]}\n");
     Ok(of_version(json(out), &version))

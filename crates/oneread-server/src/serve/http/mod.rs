@@ -26,7 +26,7 @@ use axum::routing::{get, post};
 
 use super::metrics::TEXT;
 use super::shared::Shared;
-use super::source::{FAILED, Failed, Slot};
+use super::source::{Failed, Slot};
 
 type All = State<Arc<Shared>>;
 
@@ -57,8 +57,8 @@ fn problem(status: StatusCode, what: &str) -> Response {
     (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
-fn failed() -> Response {
-    problem(StatusCode::INTERNAL_SERVER_ERROR, FAILED)
+fn failed(slot: &Slot) -> Response {
+    problem(StatusCode::INTERNAL_SERVER_ERROR, &slot.trouble())
 }
 
 fn json(body: impl Into<axum::body::Body>) -> Response {
@@ -83,8 +83,8 @@ async fn describe(State(shared): All, Path(name): Path<String>) -> Response {
         Err(answer) => return *answer,
     };
     match slot.describe(slot.current()).await {
-        Ok(description) => serde_json::to_string(&description).map_or_else(|_| failed(), json),
-        Err(Failed) => failed(),
+        Ok(description) => serde_json::to_string(&description).map_or_else(|_| failed(slot), json),
+        Err(Failed) => failed(slot),
     }
 }
 

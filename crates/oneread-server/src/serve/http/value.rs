@@ -50,13 +50,13 @@ async fn got(shared: &Arc<Shared>, name: &str, uri: &Uri) -> Result<Response, Bo
                 Ok(text) => json(text),
                 Err(error) => {
                     tracing::error!(source = slot.name, %error, "a value does not fit its schema");
-                    failed()
+                    failed(slot)
                 }
             }
         }
         Ok(Some(value)) => ([(header::CONTENT_TYPE, "application/octet-stream")], value).into_response(),
         Ok(None) => problem(StatusCode::NOT_FOUND, "there is no such key"),
-        Err(Failed) => failed(),
+        Err(Failed) => failed(slot),
     };
     Ok(of_version(answer, &version))
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::command::{COMMANDS, Command, Facts};
 use super::reply::Replies;
 use crate::serve::shared::Shared;
-use crate::serve::source::{Change, FAILED, Failed, Refused, Slot};
+use crate::serve::source::{Change, Failed, Refused, Slot};
 
 /// `GET`s that become one lookup.
 const GETS: usize = 64;
@@ -133,7 +133,7 @@ impl<'s> Client<'s> {
         let reply = |found: Result<Option<&[u8]>, Failed>| match found {
             Ok(Some(value)) => replies.bulk(value),
             Ok(None) => replies.null(),
-            Err(Failed) => failed(replies),
+            Err(Failed) => failed(slot, replies),
         };
         slot.each(&version, keys, reply).await;
     }
@@ -173,10 +173,13 @@ impl<'s> Client<'s> {
             // Clients ask before a benchmark; nothing can be configured over the network.
             Command::Config if rest[0].eq_ignore_ascii_case(b"get") => replies.map(0),
             Command::Config => replies.error("ERR the flags of `oneread serve` configure this server"),
-            Command::DbSize => match self.slot().describe(self.slot().current()).await {
-                Ok(description) => replies.integer(description.items()),
-                Err(Failed) => failed(replies),
-            },
+            Command::DbSize => {
+                let slot = self.slot();
+                match slot.describe(slot.current()).await {
+                    Ok(description) => replies.integer(description.items()),
+                    Err(Failed) => failed(slot, replies),
+                }
+            }
             Command::Del => {
                 let keys = rest.iter().map(|key| Change::Delete(key.to_vec())).collect();
                 changed(self.slot().change(keys).await, replies, |replies, deleted| replies.integer(deleted));
@@ -193,7 +196,7 @@ impl<'s> Client<'s> {
                 slot.each(&slot.current(), rest, add).await;
                 match sum {
                     Ok(sum) => replies.integer(sum),
-                    Err(Failed) => failed(replies),
+                    Err(Failed) => failed(slot, replies),
                 }
             }
             Command::Get => self.values(rest, replies).await,
@@ -358,8 +361,8 @@ impl<'s> Client<'s> {
     }
 }
 
-fn failed(replies: &mut Replies) {
-    replies.error(&format!("ERR {FAILED}"));
+fn failed(slot: &Slot, replies: &mut Replies) {
+    replies.error(&format!("ERR {}", slot.trouble()));
 }
 
 fn changed(done: Result<u64, Refused>, replies: &mut Replies, reply: impl FnOnce(&mut Replies, u64)) {

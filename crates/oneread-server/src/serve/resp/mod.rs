@@ -9,7 +9,7 @@ pub mod parse;
 mod reply;
 
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
@@ -25,6 +25,9 @@ const FIRST_BYTES: usize = 1 << 10;
 
 /// Replies are sent when there are this many bytes of them.
 const REPLY_BYTES: usize = 256 << 10;
+
+/// How long a closed connection's last bytes are read.
+const LINGER: Duration = Duration::from_millis(500);
 
 /// What a client may send before `AUTH`.
 const STRANGERS: CommandLimits = CommandLimits { arguments: 16, bytes: 16 << 10 };
@@ -63,7 +66,7 @@ pub(super) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(io: S, shared: &Sha
             break;
         }
     }
-    connection.io.shutdown().await
+    connection.close().await
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
@@ -142,6 +145,22 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
             }
         }
         Ok((commands, goes_on))
+    }
+
+    /// Closes the connection. What still arrives is read for a moment: closed before, the system
+    /// would take back replies that the client has not read.
+    async fn close(mut self) -> io::Result<()> {
+        self.io.shutdown().await?;
+        let rest = async {
+            loop {
+                self.input.clear();
+                self.input.reserve(FIRST_BYTES);
+                if self.io.read_buf(&mut self.input).await? == 0 {
+                    return Ok(());
+                }
+            }
+        };
+        timeout(LINGER, rest).await.unwrap_or(Ok(()))
     }
 
     /// Sends the replies. A client that does not read them is left.

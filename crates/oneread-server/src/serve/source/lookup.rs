@@ -7,7 +7,7 @@ use oneread_dataset::Error as DatasetError;
 use tokio::task::spawn_blocking;
 
 use super::Failed;
-use super::slot::Slot;
+use super::slot::{Origin, Slot};
 use super::version::{Opened, Version};
 use super::warm::{without_waiting, would_wait};
 
@@ -132,10 +132,25 @@ impl Slot {
         }
     }
 
+    /// What clients are told of a lookup that failed: the source and its file, without the folder.
+    #[cold]
+    pub(crate) fn trouble(&self) -> String {
+        let file = match &self.origin {
+            Origin::File { path, .. } => path.file_name(),
+            Origin::Dataset(_) => None,
+        };
+        let file = file.map(|file| format!(" ({})", file.display())).unwrap_or_default();
+        format!("{}{file} cannot be read now; the server's log says why", self.name)
+    }
+
     /// Says in the log why a lookup failed.
     #[cold]
     pub(super) fn failed(&self, error: &dyn std::error::Error) -> Failed {
-        tracing::error!(source = self.name, error = %error, "a lookup failed");
+        let place = match &self.origin {
+            Origin::File { path, .. } => Some(path.display()),
+            Origin::Dataset(_) => None,
+        };
+        tracing::error!(source = self.name, file = place.map(tracing::field::display), error = %error, "a lookup failed");
         Failed
     }
 }

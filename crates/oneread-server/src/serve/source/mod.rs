@@ -19,9 +19,7 @@ pub(super) use slot::{Catalog, Slot};
 pub(super) use version::Version;
 pub(super) use write::{Change, Refused};
 
-/// A lookup that failed. The reason is in the log, since it names files that clients need not know.
+/// A lookup that failed. The reason is in the log, since it names folders that clients need not
+/// know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Failed;
-
-/// What clients are told of a lookup that failed.
-pub(super) const FAILED: &str = "the store cannot be read now; the server's log says why";
