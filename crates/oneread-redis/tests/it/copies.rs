@@ -161,7 +161,7 @@ fn hot_items_are_counted_like_in_a_multiset() {
         let names: Vec<String> = (0..ITEMS).map(|item| format!("item {item}")).collect();
         for (key, _, most) in VALUES {
             // An item at which changes come often has up to 100 copies, the rest few.
-            let most = |item: usize| most.min(if item % 10 == 0 { 100 } else { 4 });
+            let most = |item: usize| most.min(if item.is_multiple_of(10) { 100 } else { 4 });
             let (mut model, mut random, mut hottest) = (BTreeMap::<usize, u64>::new(), Random(7), 0);
             for round in 0..40 {
                 let (mut pipe, mut expected) = (redis::pipe(), Vec::new());

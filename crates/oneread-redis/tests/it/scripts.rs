@@ -142,13 +142,15 @@ impl Script {
             12 | 13 => {
                 let item = items[0];
                 let copies = if random.below(3) == 0 { 1 + random.below(COPIES_AT_ONCE) } else { 1 };
+                if let Some(Model::Cuckoo { counts, most }) = self.keys.get(key) {
+                    let count = counts.get(&item).copied().unwrap_or(0);
+                    if random.below(4) == 0 || count + copies as u64 > *most {
+                        return (with("CF.COUNT", key, &[item]), AtLeast(count as i64));
+                    }
+                }
                 let answer = match self.keys.entry(key).or_insert_with(Model::cuckoo) {
-                    Model::Cuckoo { counts, most } => {
-                        let count = counts.entry(item).or_default();
-                        if random.below(4) == 0 || *count + copies as u64 > *most {
-                            return (with("CF.COUNT", key, &[item]), AtLeast(*count as i64));
-                        }
-                        *count += copies as u64;
+                    Model::Cuckoo { counts, .. } => {
+                        *counts.entry(item).or_default() += copies as u64;
                         List(vec![Number(1); copies])
                     }
                     _ => WRONG_TYPE,
