@@ -143,8 +143,10 @@ impl Script {
                 let item = items[0];
                 let copies = if random.below(3) == 0 { 1 + random.below(COPIES_AT_ONCE) } else { 1 };
                 if let Some(Model::Cuckoo { counts, most }) = self.keys.get(key) {
-                    let count = counts.get(&item).copied().unwrap_or(0);
-                    if random.below(4) == 0 || count + copies as u64 > *most {
+                    let held = counts.get(&item).copied().unwrap_or(0);
+                    if random.below(3) == 0 || held + copies as u64 > *most {
+                        let hottest = counts.iter().max_by_key(|&(&item, &count)| (count, item));
+                        let (&item, &count) = hottest.unwrap_or((&item, &0));
                         return (with("CF.COUNT", key, &[item]), AtLeast(count as i64));
                     }
                 }
