@@ -9,6 +9,8 @@ mod chunks;
 mod cluster;
 #[path = "it/commands.rs"]
 mod commands;
+#[path = "it/copies.rs"]
+mod copies;
 #[path = "it/hostile.rs"]
 mod hostile;
 #[path = "it/persistence.rs"]

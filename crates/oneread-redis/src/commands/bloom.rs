@@ -177,7 +177,7 @@ fn insert_all<'a>(
 ) -> Outcome {
     let mut key = Key::open(context, name, Open::ToWrite);
     let mut made = None;
-    if key.value::<BloomValue>()?.is_none() {
+    if key.slot::<BloomValue>()?.is_none() {
         let options = options.ok_or(NOT_FOUND)?;
         create(context, &mut key, &options)?;
         made = Some(options);

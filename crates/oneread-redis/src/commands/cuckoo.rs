@@ -161,7 +161,7 @@ fn insert_all<'a>(
     how: How,
 ) -> Outcome {
     let mut key = Key::open(context, name, Open::ToWrite);
-    if key.value::<CuckooValue>()?.is_none() {
+    if key.slot::<CuckooValue>()?.is_none() {
         let options = options.ok_or(NOT_FOUND)?;
         create(context, &mut key, &options)?;
         replicate_creation(context, name, &options);

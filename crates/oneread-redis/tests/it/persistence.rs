@@ -88,11 +88,7 @@ fn values_survive_a_kill_with_an_append_only_file() {
         let mut client = server.connect();
         assert_eq!(digests(&mut client), before, "from the commands as they came");
 
-        let _: Value = client.ask("BGREWRITEAOF").expect("a rewrite");
-        wait_for("the rewrite", || {
-            let info: String = client.ask("INFO persistence").expect("a section");
-            info.contains("aof_rewrite_in_progress:0") && info.contains("aof_rewrite_scheduled:0")
-        });
+        rewrite(&mut client);
         let _: i64 = client.ask("BF.ADD grown afterwards").expect("room");
         let before = digests(&mut client);
         server.kill();
@@ -163,6 +159,15 @@ fn memory_that_is_freed_goes_back() {
         }
         wait_for("the memory", || used(&mut client) < before + (1 << 20));
     }
+}
+
+/// Rewrites the append-only file.
+pub(crate) fn rewrite(client: &mut Client) {
+    let _: Value = client.ask("BGREWRITEAOF").expect("a rewrite");
+    wait_for("the rewrite", || {
+        let info: String = client.ask("INFO persistence").expect("a section");
+        info.contains("aof_rewrite_in_progress:0") && info.contains("aof_rewrite_scheduled:0")
+    });
 }
 
 /// Waits until `holds` returns true, for two minutes at most.

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use redis::Value;
 
-use super::persistence::wait_for;
+use super::persistence::{rewrite, wait_for};
 use super::server::{Client, Engine, Server, engines};
 
 /// Scripts per engine; `ONEREAD_SCRIPTS` runs another number: 2000 take some ten minutes.
@@ -16,8 +16,11 @@ const SCRIPTS: u64 = 100;
 const STEPS: usize = 40;
 /// Different items in a script.
 const ITEMS: usize = 12;
-/// The copies of an item that every filter with deletion counts.
-const MAX_COPIES: u64 = 3;
+/// The copies of an item that a filter with deletion counts if its rate is too low for lines. Those
+/// of lines count any number.
+const DLEFT_COPIES: u64 = 3;
+/// The most copies that one command adds.
+const COPIES_AT_ONCE: usize = 20;
 
 const KEYS: [&str; 9] = ["b", "b fixed", "c", "c fixed", "c low", "s", "s other", "t", "text"];
 
@@ -26,9 +29,15 @@ const KEYS: [&str; 9] = ["b", "b fixed", "c", "c fixed", "c low", "s", "s other"
 enum Model {
     Text,
     Bloom { items: Vec<usize>, room: Option<u64> },
-    Cuckoo { counts: HashMap<usize, u64>, deleted: u64 },
+    Cuckoo { counts: HashMap<usize, u64>, most: u64 },
     Sketch { counts: HashMap<usize, u64>, total: u64 },
     Top { counts: HashMap<usize, u64> },
+}
+
+impl Model {
+    fn cuckoo() -> Self {
+        Self::Cuckoo { counts: HashMap::new(), most: u64::MAX }
+    }
 }
 
 /// What a command should answer.
@@ -54,10 +63,10 @@ enum Answer {
 use Answer::{Absent, Added, AtLeast, Error, List, NotRemoved, Null, Number, Text};
 
 /// A generator with a fixed seed: the values need only vary.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, below: usize) -> usize {
+    pub(crate) fn below(&mut self, below: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % below
     }
@@ -131,25 +140,34 @@ impl Script {
                 (with("BF.CARD", key, &[]), answer)
             }
             12 | 13 => {
-                let made = Model::Cuckoo { counts: HashMap::new(), deleted: 0 };
                 let item = items[0];
-                let answer = match self.keys.entry(key).or_insert(made) {
+                let copies = if random.below(3) == 0 { 1 + random.below(COPIES_AT_ONCE) } else { 1 };
+                if let Some(Model::Cuckoo { counts, most }) = self.keys.get(key) {
+                    let held = counts.get(&item).copied().unwrap_or(0);
+                    if random.below(3) == 0 || held + copies as u64 > *most {
+                        let hottest = counts.iter().max_by_key(|&(&item, &count)| (count, item));
+                        let (&item, &count) = hottest.unwrap_or((&item, &0));
+                        return (with("CF.COUNT", key, &[item]), AtLeast(count as i64));
+                    }
+                }
+                let answer = match self.keys.entry(key).or_insert_with(Model::cuckoo) {
                     Model::Cuckoo { counts, .. } => {
-                        let count = counts.entry(item).or_default();
-                        if *count >= MAX_COPIES {
-                            return (with("CF.COUNT", key, &[item]), AtLeast(*count as i64));
-                        }
-                        *count += 1;
-                        Number(1)
+                        *counts.entry(item).or_default() += copies as u64;
+                        List(vec![Number(1); copies])
                     }
                     _ => WRONG_TYPE,
                 };
-                (with("CF.ADD", key, &[item]), answer)
+                if copies == 1 {
+                    return (with("CF.ADD", key, &[item]), one_of(answer, true));
+                }
+                let mut all = words("CF.INSERT");
+                all.extend([key, "ITEMS"].map(str::to_owned));
+                all.extend(vec![name(item); copies]);
+                (all, answer)
             }
             14 => {
-                let made = Model::Cuckoo { counts: HashMap::new(), deleted: 0 };
                 let item = items[0];
-                let answer = match self.keys.entry(key).or_insert(made) {
+                let answer = match self.keys.entry(key).or_insert_with(Model::cuckoo) {
                     Model::Cuckoo { counts, .. } => match counts.get(&item) {
                         Some(1..) => Number(0),
                         _ => Added(key, item),
@@ -162,9 +180,9 @@ impl Script {
                 let item = items[0];
                 let answer = match self.keys.get_mut(key) {
                     None => Error("Not found"),
-                    Some(Model::Cuckoo { counts, deleted }) => match counts.get_mut(&item) {
+                    Some(Model::Cuckoo { counts, .. }) => match counts.get_mut(&item) {
                         Some(count) if *count > 0 => {
-                            (*count, *deleted) = (*count - 1, *deleted + 1);
+                            *count -= 1;
                             Number(1)
                         }
                         _ => NotRemoved,
@@ -239,9 +257,12 @@ impl Script {
                 let model = Model::Bloom { items, room: Some(5) };
                 ("BF.RESERVE", "0.000001 5 NONSCALING", model, "item exists")
             }
-            2 => ("CF.RESERVE", "20", Model::Cuckoo { counts, deleted: 0 }, "item exists"),
-            3 => ("CF.RESERVE", "200 EXPANSION 0", Model::Cuckoo { counts, deleted: 0 }, "item exists"),
-            4 => ("CF.RESERVE", "20 ERROR 0.0001", Model::Cuckoo { counts, deleted: 0 }, "item exists"),
+            2 => ("CF.RESERVE", "20", Model::cuckoo(), "item exists"),
+            3 => ("CF.RESERVE", "200 EXPANSION 0", Model::cuckoo(), "item exists"),
+            4 => {
+                let model = Model::Cuckoo { counts, most: DLEFT_COPIES };
+                ("CF.RESERVE", "20 ERROR 0.0001", model, "item exists")
+            }
             5 => ("CMS.INITBYDIM", "4000 5", Model::Sketch { counts, total: 0 }, "key already exists"),
             6 => ("CMS.INITBYPROB", "0.0005 0.04", Model::Sketch { counts, total: 0 }, "key already exists"),
             _ => ("TOPK.RESERVE", "20 1000 4 0.9", Model::Top { counts }, "key already exists"),
@@ -395,7 +416,7 @@ fn digests(client: &mut Client) -> Vec<String> {
 }
 
 /// Copies a value in chunks to a new key, if it is one that has chunks, and back.
-fn copy_in_chunks(client: &mut Client, key: &str, dump: &str, load: &str) {
+pub(crate) fn copy_in_chunks(client: &mut Client, key: &str, dump: &str, load: &str) {
     let (mut chunks, mut number) = (Vec::new(), 0i64);
     loop {
         let reply: (i64, Option<Vec<u8>>) =
@@ -467,11 +488,7 @@ fn run(engine: Engine, scripts: u64) {
         wait_for("the replica", || digests(&mut follower) == before);
         if seed % 25 == 24 {
             if seed % 50 == 49 {
-                let _: Value = client.ask("BGREWRITEAOF").expect("a rewrite");
-                wait_for("the rewrite", || {
-                    let info: String = client.ask("INFO persistence").expect("facts");
-                    info.contains("aof_rewrite_in_progress:0") && info.contains("aof_rewrite_scheduled:0")
-                });
+                rewrite(&mut client);
             }
             master.kill();
             master.spawn();

@@ -91,8 +91,12 @@ impl Isa {
     /// Like [`detect`](Self::detect), but portable if `pdep` is slow.
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     pub(super) fn with_fast_pdep() -> Self {
-        let widest = Self::detect();
-        if widest != Self::Portable && x86::has_slow_pdep() { Self::Portable } else { widest }
+        // In a virtual machine the host answers the instruction that asks, in microseconds.
+        static FOUND: std::sync::OnceLock<Isa> = std::sync::OnceLock::new();
+        *FOUND.get_or_init(|| {
+            let widest = Self::detect();
+            if widest != Self::Portable && x86::has_slow_pdep() { Self::Portable } else { widest }
+        })
     }
 
     /// Without the standard library the machine's instructions cannot be detected.
