@@ -126,18 +126,18 @@ pub enum LayoutError {
 impl fmt::Display for LayoutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Zero { what } => write!(f, "expected at least 1 of: {what}; found 0: ask for one or more"),
+            Self::Zero { what } => write!(f, "expected at least 1 of: {what}; found 0: use at least one"),
             Self::TooLarge { what, expected, found } => {
                 let advice = match what.grows_with_the_set() {
-                    true => "ask for fewer, or divide the set among several",
-                    false => "ask for fewer",
+                    true => "use fewer, or divide the set among several",
+                    false => "use fewer",
                 };
                 write!(f, "expected at most {expected} {what}, found {found}: {advice}")
             }
             Self::Hashes { expected, found } => {
                 write!(
                     f,
-                    "expected 1 to {expected} hashes, found {found}: ask for another number, or a higher rate"
+                    "expected 1 to {expected} hashes, found {found}: choose another number, or allow a higher rate"
                 )
             }
             Self::MoreHashesThanPlaces { scheme, expected, found } => write!(
@@ -148,7 +148,7 @@ impl fmt::Display for LayoutError {
             Self::CounterBits { at_least, at_most, found } => {
                 write!(
                     f,
-                    "expected counters of {at_least} to {at_most} bits, found {found}: ask for one of these; 4 is the usual width of a counting filter"
+                    "expected counters of {at_least} to {at_most} bits, found {found}: choose one of these; 4 is the usual width of a counting filter"
                 )
             }
             Self::Cells { at_least, at_most, found } => {
@@ -157,7 +157,7 @@ impl fmt::Display for LayoutError {
             Self::RemainderBits { found } => {
                 write!(
                     f,
-                    "expected remainders of 8, 9, 10, 12 or 16 bits, found {found}: ask for one of these"
+                    "expected remainders of 8, 9, 10, 12 or 16 bits, found {found}: choose one of these"
                 )
             }
             Self::Fraction { what, found } => {
@@ -189,7 +189,7 @@ impl fmt::Display for LayoutError {
             ),
             Self::TooMuchWork { what, expected } => write!(
                 f,
-                "{what} takes more than {expected} steps of calculation, the most there may be: ask for fewer items, \
+                "{what} takes more than {expected} steps of calculation, the most there may be: use fewer items, \
                  levels or slots, or for odds that are less extreme"
             ),
             Self::OutOfReach { rate, items } => write!(

@@ -108,7 +108,7 @@ pub enum FamilyError {
 impl fmt::Display for FamilyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ZeroBuckets => write!(f, "expected at least 1 bucket, found 0: ask for one or more"),
+            Self::ZeroBuckets => write!(f, "expected at least 1 bucket, found 0: use at least one"),
             Self::TooManyBuckets { expected, found } => write!(
                 f,
                 "expected at most {expected} buckets, found {found}: use fewer buckets, or a larger prime or range"
@@ -146,7 +146,7 @@ impl fmt::Display for FamilyError {
             }
             Self::PrecisionBits { at_least, at_most, found } => write!(
                 f,
-                "expected {at_least} to {at_most} bits of precision, found {found}: change it, or ask for fewer result bits"
+                "expected {at_least} to {at_most} bits of precision, found {found}: change it, or use fewer result bits"
             ),
             Self::CharacterBits { expected, found } => {
                 write!(f, "expected characters of 1 to {expected} bits, found {found}: 8 is the usual width")
@@ -160,7 +160,7 @@ impl fmt::Display for FamilyError {
             Self::ZeroCoefficients => {
                 write!(f, "expected at least 1 coefficient, found 0: k coefficients give k-independence")
             }
-            Self::ZeroDimension => write!(f, "expected at least 1 component, found 0: ask for one or more"),
+            Self::ZeroDimension => write!(f, "expected at least 1 component, found 0: use at least one"),
             Self::OutOfMemory { found } => {
                 write!(f, "no memory for {found} parameters of 64 bits: use a family with fewer parameters")
             }

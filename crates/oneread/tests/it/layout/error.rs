@@ -11,7 +11,7 @@ fn messages_tell_what_to_change() {
         (LayoutError::TooLarge { what: Quantity::Bits, expected: 5, found: 6 }, &["5 bits", "6", "divide"]),
         (
             LayoutError::TooLarge { what: Quantity::SlotsPerBucket, expected: 5, found: 6 },
-            &["6: ask for fewer"],
+            &["6: use fewer"],
         ),
         (LayoutError::Hashes { expected: 64, found: 65 }, &["64", "65", "ask"]),
         (

@@ -251,7 +251,7 @@ fn a_search_for_a_table_says_that_it_takes_too_much() {
     let error = within(TABLE, targets, || tables::table(&targets).map(drop)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "a search for a table takes more than 3000000000 steps of calculation, the most there may be: ask for fewer items, \
+        "a search for a table takes more than 3000000000 steps of calculation, the most there may be: use fewer items, \
          levels or slots, or for odds that are less extreme"
     );
     let work = LayoutError::TooMuchWork { what: "a search for a table", expected: 3_000_000_000 };

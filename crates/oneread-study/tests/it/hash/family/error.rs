@@ -5,7 +5,7 @@ use oneread_study::hash::family::{FamilyError, KeyError};
 #[test]
 fn family_errors_say_what_was_expected_what_was_found_and_what_to_do() {
     let errors = [
-        (FamilyError::ZeroBuckets, "expected at least 1 bucket, found 0: ask for one or more"),
+        (FamilyError::ZeroBuckets, "expected at least 1 bucket, found 0: use at least one"),
         (
             FamilyError::TooManyBuckets { expected: 7, found: 8 },
             "expected at most 7 buckets, found 8: use fewer buckets, or a larger prime or range",
@@ -40,7 +40,7 @@ fn family_errors_say_what_was_expected_what_was_found_and_what_to_do() {
         ),
         (
             FamilyError::PrecisionBits { at_least: 10, at_most: 16, found: 9 },
-            "expected 10 to 16 bits of precision, found 9: change it, or ask for fewer result bits",
+            "expected 10 to 16 bits of precision, found 9: change it, or use fewer result bits",
         ),
         (
             FamilyError::CharacterBits { expected: 16, found: 17 },
@@ -54,7 +54,7 @@ fn family_errors_say_what_was_expected_what_was_found_and_what_to_do() {
             FamilyError::ZeroCoefficients,
             "expected at least 1 coefficient, found 0: k coefficients give k-independence",
         ),
-        (FamilyError::ZeroDimension, "expected at least 1 component, found 0: ask for one or more"),
+        (FamilyError::ZeroDimension, "expected at least 1 component, found 0: use at least one"),
         (
             FamilyError::OutOfMemory { found: 99 },
             "no memory for 99 parameters of 64 bits: use a family with fewer parameters",
