@@ -13,7 +13,7 @@ use std::{io, thread};
 use anyhow::{Context, Result, bail};
 
 use crate::needs::Need;
-use crate::shell::{print_to, root, say};
+use crate::shell::{print_to, say};
 use steps::STEPS;
 
 #[derive(clap::Args)]
@@ -132,10 +132,10 @@ impl Outcome {
     /// Runs steps while others run beside them. What those print is shown when they end.
     fn run_beside(&mut self, steps: &[&Step], aside: &[&Step], effort: Effort) -> Result<()> {
         let names: Vec<&str> = aside.iter().map(|step| step.name).collect();
+        let path = format!("target/xtask-{}.log", names.join("-"));
         let names = names.join(", ");
-        let path = root().join("target/xtask-aside.log");
-        let log = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
-        eprintln!("\n━━ {names}: beside the steps that follow; they print to target/xtask-aside.log");
+        let log = File::create(&path).with_context(|| format!("cannot write {path}"))?;
+        eprintln!("\n━━ {names}: beside the steps that follow, printing to {path}");
         let beside = thread::scope(|scope| {
             let beside = scope.spawn(move || {
                 print_to(log);
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn steps_beside_others_are_counted_and_their_failures_named() {
-        std::env::set_current_dir(root()).unwrap();
+        std::env::set_current_dir(crate::shell::root()).unwrap();
         let shell = |_| crate::shell::step("echo", &mut crate::shell::with_args("rustc", &["--version"]));
         let good = fake("good", false, |_| Ok(()));
         let bad = fake("bad", false, |_| bail!("a bad step"));
@@ -224,7 +224,7 @@ mod tests {
         outcome.run_beside(&[&good], &[&aside], Effort::Full).unwrap();
         assert_eq!(outcome.failure, None);
         assert_eq!(outcome.times.iter().map(|time| time.0).collect::<Vec<_>>(), ["good", "aside"]);
-        let log = std::fs::read_to_string(root().join("target/xtask-aside.log")).unwrap();
+        let log = std::fs::read_to_string("target/xtask-aside.log").unwrap();
         assert!(log.contains("── echo: rustc --version\nrustc "), "{log}");
 
         let mut outcome = Outcome::default();
