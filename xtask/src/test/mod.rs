@@ -6,7 +6,7 @@ mod steps;
 mod tree;
 mod words;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
@@ -134,6 +134,8 @@ impl Outcome {
         let names: Vec<&str> = aside.iter().map(|step| step.name).collect();
         let path = format!("target/xtask-{}.log", names.join("-"));
         let names = names.join(", ");
+        // It is not there if the build folder is elsewhere.
+        fs::create_dir_all("target").context("cannot make the folder target")?;
         let log = File::create(&path).with_context(|| format!("cannot write {path}"))?;
         eprintln!("\n━━ {names}: beside the steps that follow, printing to {path}");
         let beside = thread::scope(|scope| {
@@ -224,7 +226,7 @@ mod tests {
         outcome.run_beside(&[&good], &[&aside], Effort::Full).unwrap();
         assert_eq!(outcome.failure, None);
         assert_eq!(outcome.times.iter().map(|time| time.0).collect::<Vec<_>>(), ["good", "aside"]);
-        let log = std::fs::read_to_string("target/xtask-aside.log").unwrap();
+        let log = fs::read_to_string("target/xtask-aside.log").unwrap();
         assert!(log.contains("── echo: rustc --version\nrustc "), "{log}");
 
         let mut outcome = Outcome::default();
