@@ -152,7 +152,7 @@ impl fmt::Display for LayoutError {
                 )
             }
             Self::Cells { at_least, at_most, found } => {
-                write!(f, "expected {at_least} to {at_most} cells a bucket, but not 11, found {found}")
+                write!(f, "expected {at_least} to {at_most} cells per bucket, but not 11, found {found}")
             }
             Self::RemainderBits { found } => {
                 write!(

@@ -7,13 +7,10 @@ use oneread::layout::{LayoutError, Quantity};
 fn messages_tell_what_to_change() {
     let scheme = SchemeName::Partitioned;
     let cases: [(LayoutError, &[&str]); 10] = [
-        (LayoutError::Zero { what: Quantity::Bits }, &["1", "bits", "0", "ask"]),
+        (LayoutError::Zero { what: Quantity::Bits }, &["1", "bits", "0", "use at least one"]),
         (LayoutError::TooLarge { what: Quantity::Bits, expected: 5, found: 6 }, &["5 bits", "6", "divide"]),
-        (
-            LayoutError::TooLarge { what: Quantity::SlotsPerBucket, expected: 5, found: 6 },
-            &["6: use fewer"],
-        ),
-        (LayoutError::Hashes { expected: 64, found: 65 }, &["64", "65", "ask"]),
+        (LayoutError::TooLarge { what: Quantity::SlotsPerBucket, expected: 5, found: 6 }, &["6: use fewer"]),
+        (LayoutError::Hashes { expected: 64, found: 65 }, &["64", "65", "choose another"]),
         (
             LayoutError::MoreHashesThanPlaces { scheme, expected: 7, found: 6 },
             &["partitioned", "7", "6", "fewer hashes"],
